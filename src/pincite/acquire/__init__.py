@@ -1,0 +1,1 @@
+"""A path becomes a source, a source becomes a document."""

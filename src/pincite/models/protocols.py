@@ -1,0 +1,103 @@
+"""What Pincite asks of a model: one or two batch-shaped methods. Any object that fits will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.types import Message
+
+
+@runtime_checkable
+class Pieces(Protocol):
+    """Counts text the way a model does."""
+
+    def count(self, text: str) -> int:
+        """Count the model's pieces in the text, special tokens not included."""
+        ...
+
+    def starts(self, text: str) -> NDArray[np.int64]:
+        """Give the code point at which each piece starts: (pieces,), ascending."""
+        ...
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Turns text into unit vectors."""
+
+    name: str
+    fingerprint: str  # of the vector space: model, file hash, pooling, normalisation, prefix, max tokens
+    dimension: int
+    max_pieces: int  # per text, special tokens not included
+    pieces: Pieces
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Encode texts: (len(texts), dimension), float32, each row of length 1, in the order given.
+
+        Raises:
+            ValueError: a text is longer than ``max_pieces``; nothing is ever cut silently.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationOptions:
+    """How to generate; the same options give the same text."""
+
+    max_tokens: int = 160
+    temperature: float = 0.0
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+    seconds: float | None = None  # deadline from the call; None waits as long as it takes
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some text, as it is written."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The last thing a generator yields."""
+
+    reason: Literal["stop", "length", "deadline", "dropped"]
+    prompt_tokens: int
+    generated_tokens: int
+    reused_tokens: int = 0  # of the prompt, from a cache
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Continues a chat. Closing the iterator cancels the work within one token."""
+
+    name: str
+    context_tokens: int  # prompt and reply together
+
+    def count(self, text: str) -> int:
+        """Count the model's tokens in the text; endpoints that cannot tell give an upper estimate."""
+        ...
+
+    def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
+        """Yield pieces of the reply, then one Finish.
+
+        Raises:
+            GenerationError: the model failed before or while writing.
+        """
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores passages against a question, jointly."""
+
+    name: str
+
+    def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Score each text: (len(texts),), higher is better."""
+        ...

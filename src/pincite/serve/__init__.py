@@ -1,0 +1,1 @@
+"""The edges: what people and programs touch."""

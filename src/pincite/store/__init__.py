@@ -1,0 +1,1 @@
+"""One source of truth and the indexes derived from it."""

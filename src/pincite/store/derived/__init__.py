@@ -1,0 +1,1 @@
+"""Indexes that can be thrown away and made anew."""

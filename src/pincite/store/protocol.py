@@ -1,0 +1,165 @@
+"""What Pincite asks of a store: one source of truth, and candidates from indexes derived from it.
+
+Every write returns a sequence number; a read that starts after a write returned, in any process, sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.store.filters import Filter
+from pincite.types import Candidate, Check, Document, Passage, Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """What the catalogue knows of one source, readable or not."""
+
+    source: Source
+    document_id: str
+    version: int  # 0: never readable so far
+    passages: int
+    title: str
+    language: str
+    status: str  # indexed, partly, failed, unsupported
+    reason: str
+    fix: str
+    added_ns: int  # when this version was committed
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What one committed write did."""
+
+    sequence: int
+    version: int
+    passages: int  # in the document now
+    added: int  # of these, new rows; the others kept their key
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Passage keys that came or went after a sequence number; a key never comes back once it went."""
+
+    sequence: int  # where the list ends
+    added: NDArray[np.int64]  # ascending
+    removed: NDArray[np.int64]  # ascending
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The size of a library."""
+
+    sequence: int
+    documents: int
+    passages: int
+    languages: tuple[str, ...]  # of its documents, most frequent first
+    spaces: Mapping[str, int]  # fingerprint -> stored vectors
+
+
+class Store(Protocol):
+    """A library's data. All methods may be called from several threads."""
+
+    def put_document(
+        self, document: Document, spans: Sequence[Span], vectors: Mapping[str, NDArray[np.float32]], fingerprint: str
+    ) -> Receipt:
+        """Replace a document, its passages and their new vectors in one transaction.
+
+        Args:
+            document: its ``version`` is ignored; the store gives the next one.
+            spans: in order of start.
+            vectors: by ``embedding_hash`` of the searched text; those already stored need not be there.
+            fingerprint: the space of the vectors.
+        """
+        ...
+
+    def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
+        """Record that a source cannot be read now; a version read earlier stays. Return the sequence."""
+        ...
+
+    def touch(self, source: Source) -> None:
+        """Record new size and time of a source whose content is what is stored; clear its failure."""
+        ...
+
+    def remove(self, uri: str) -> bool:
+        """Remove a source and all that came from it. False if it was not there."""
+        ...
+
+    def source(self, uri: str) -> SourceRecord | None:
+        """Look up one source."""
+        ...
+
+    def sources(self, prefix: str = "") -> Iterator[SourceRecord]:
+        """List sources whose URI starts with the prefix, by URI."""
+        ...
+
+    def document(self, uri: str, version: int | None = None) -> Document:
+        """Give one version of a document, the newest by default.
+
+        Raises:
+            NotInLibrary: no such document or version.
+        """
+        ...
+
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+        """Give current passages; keys that are gone are absent."""
+        ...
+
+    def passages_of(self, uri: str) -> list[Passage]:
+        """Give a document's current passages in order of start."""
+        ...
+
+    def known_hashes(self, hashes: Sequence[str], fingerprint: str) -> set[str]:
+        """Tell which embedding hashes have a vector in this space."""
+        ...
+
+    def unembedded(self, fingerprint: str, limit: int) -> list[tuple[str, str]]:
+        """Give (embedding hash, searched text) of passages that lack a vector in this space."""
+        ...
+
+    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str) -> int:
+        """Store vectors of passages that are there already. Return the sequence."""
+        ...
+
+    def vector_candidates(
+        self, vector: NDArray[np.float32], limit: int, fingerprint: str, where: Filter | None = None
+    ) -> list[Candidate]:
+        """Give the passages nearest to a unit vector of shape (dimension,), by exact cosine, best first."""
+        ...
+
+    def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
+        """Give the passages with the highest BM25 score for analysed terms, best first."""
+        ...
+
+    def changes(self, since: int) -> Changes:
+        """Give what happened after a sequence number."""
+        ...
+
+    def stats(self) -> Stats:
+        """Count."""
+        ...
+
+    def collect_garbage(self) -> int:
+        """Drop vectors that no passage uses. Return how many."""
+        ...
+
+    def verify(self) -> list[Check]:
+        """Check the truth and each derived index against it."""
+        ...
+
+    def rebuild(self) -> None:
+        """Make the derived indexes anew from the truth."""
+        ...
+
+    def flush(self) -> None:
+        """Save the derived indexes, so that the next process opens them without catching up."""
+        ...
+
+    def close(self) -> None:
+        """Release files and locks. Calling it twice is harmless."""
+        ...

@@ -1,0 +1,405 @@
+"""One frozen dataclass for each arrow of the flow, and nothing else.
+
+Offsets are Unicode code points in the canonical text of one version of a document, half open: ``[start, end)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Scalar = str | int | float | bool
+Metadata = Mapping[str, Scalar]
+Mode = Literal["hybrid", "vector", "keyword"]
+Status = Literal["indexed", "unchanged", "updated", "removed", "partly", "failed", "unsupported", "skipped"]
+Verdict = Literal["supported", "partly", "unsupported", "conflicting"]
+Outcome = Literal["answered", "partial", "not_in_documents"]
+BlockKind = Literal["heading", "paragraph", "list", "table", "code", "front_matter", "furniture"]
+
+
+# --- acquire: a path becomes a source, a source becomes a document
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where bytes came from, and which bytes they were."""
+
+    uri: str  # file URI, percent encoded; the identity of the document
+    media_type: str
+    content_hash: str  # hex, BLAKE2b-128 of the bytes
+    modified_ns: int  # nanoseconds since the epoch, as the file system says
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A structural span of the canonical text. Blocks are sorted by start and do not overlap."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0  # headings: 1 is the outermost; otherwise 0
+    label: str = ""  # headings: the heading's own text without markup; code: the language
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a paginated format as a span of the canonical text."""
+
+    number: int  # from 1
+    label: str  # as printed ("iv"), or ""
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader makes of bytes: canonical text and its structure."""
+
+    text: str
+    title: str
+    blocks: tuple[Block, ...] = ()
+    pages: tuple[Page, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+    language: str = ""  # ISO 639-1, "" when unknown
+    warnings: tuple[str, ...] = ()  # what was not read as it should be; non-empty makes the status "partly"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One version of one source, as text."""
+
+    id: str  # 12 hex digits, from the URI
+    source: Source
+    version: int  # from 1, grows by one with each change of content
+    text: str
+    title: str
+    blocks: tuple[Block, ...] = ()
+    pages: tuple[Page, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+    language: str = ""
+
+
+# --- build: a document becomes passages
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A passage as the chunker cuts it, before it belongs to a stored document."""
+
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    context: str  # title > headings, shortened to its budget: searched and embedded, never cited
+    pieces: int  # word pieces of context and text together
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A citable span: ``document.text[start:end] == text``, always."""
+
+    id: str  # "document@version:start-end"
+    key: int  # the store's number for it, stable while its text stays the same
+    document_id: str
+    uri: str
+    version: int
+    start: int
+    end: int
+    text: str
+    title: str
+    heading_path: tuple[str, ...] = ()
+    context: str = ""
+    page_from: int | None = None
+    page_to: int | None = None
+    line_from: int = 1
+    line_to: int = 1
+
+    @property
+    def searched(self) -> str:
+        """What is embedded and keyword-indexed: the context, then the text."""
+        return searched_text(self.context, self.text)
+
+    @property
+    def location(self) -> str:
+        """The place in words, for people."""
+        return location(self.uri, self.heading_path, self.page_from, self.line_from, self.line_to)
+
+
+# --- find: a question becomes ranked passages
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage key with one retriever's score; higher is better. Lists are sorted by (-score, key)."""
+
+    key: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A ranked passage."""
+
+    rank: int  # from 1
+    score: float
+    passage: Passage
+    scores: Mapping[str, float] = field(default_factory=dict)  # what each stage gave it
+
+    @property
+    def text(self) -> str:
+        """The passage's text."""
+        return self.passage.text
+
+    @property
+    def location(self) -> str:
+        """The passage's place, in words."""
+        return self.passage.location
+
+
+@dataclass(frozen=True, slots=True)
+class StaleSource:
+    """A source whose stored version may not be what is on disk now."""
+
+    uri: str
+    version: int
+    reason: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the way, with its cost and what went in and came out."""
+
+    name: str
+    seconds: float
+    detail: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The stages in the order they ran."""
+
+    stages: tuple[Stage, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Time of all stages together."""
+        return sum(stage.seconds for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search found, and what it could not vouch for. Iterates over its hits."""
+
+    question: str
+    mode: Mode
+    hits: tuple[Hit, ...]
+    stale: tuple[StaleSource, ...] = ()
+    trace: Trace = Trace()
+
+    def __iter__(self):  # noqa: ANN204 - Iterator[Hit]
+        """Iterate over the hits, best first."""
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        """Count the hits."""
+        return len(self.hits)
+
+
+# --- generate: passages become text
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A verbatim span of one passage that travels to the generator; numbered from 1 in prompt order."""
+
+    number: int
+    passage: Passage
+    start: int  # in the document, as everywhere
+    end: int
+    text: str  # == document.text[start:end]
+    score: float  # relevance to the question, higher is better
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSet:
+    """What fits the budget, and how much did not."""
+
+    items: tuple[Evidence, ...]
+    tokens: int
+    dropped: tuple[Evidence, ...] = ()  # relevant, but over the budget
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+# --- ground: text becomes a checked answer
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A numbered quote with its exact place. ``text of that version[start:end] == quote``, or there is a finding."""
+
+    number: int
+    passage_id: str
+    uri: str
+    version: int
+    start: int
+    end: int
+    quote: str
+    title: str = ""
+    page: int | None = None
+    heading_path: tuple[str, ...] = ()
+    line_from: int = 1
+    line_to: int = 1
+
+    @property
+    def location(self) -> str:
+        """The place in words, for people."""
+        return location(self.uri, self.heading_path, self.page, self.line_from, self.line_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of an answer with its verdict; offsets point into the answer's text."""
+
+    start: int
+    end: int
+    text: str
+    verdict: Verdict
+    citations: tuple[int, ...] = ()
+    support: float = 0.0  # 0 to 1
+    problems: tuple[str, ...] = ()  # what the cited text does not carry, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something the reader must know: it is reported, never hidden."""
+
+    kind: str  # snake_case, stable
+    message: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A checked answer."""
+
+    question: str
+    text: str
+    outcome: Outcome
+    claims: tuple[Claim, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    nearest: tuple[Hit, ...] = ()  # when not in the documents: what came closest
+    stale: tuple[StaleSource, ...] = ()
+    generator: str = ""  # name of the model that wrote the text, or "extractive"
+    trace: Trace = Trace()
+
+    @property
+    def unsupported(self) -> tuple[Claim, ...]:
+        """The claims that the cited text does not carry."""
+        return tuple(claim for claim in self.claims if claim.verdict == "unsupported")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEvent:
+    """A piece of the draft as the generator writes it; unchecked until its verdict comes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationEvent:
+    """A citation of the answer."""
+
+    citation: Citation
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictEvent:
+    """The verdict on one claim."""
+
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class DoneEvent:
+    """The whole answer; always the last event."""
+
+    answer: Answer
+
+
+Event = TokenEvent | CitationEvent | VerdictEvent | DoneEvent
+
+
+# --- reports of writing
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What became of one source."""
+
+    uri: str
+    status: Status
+    version: int | None = None
+    passages: int = 0
+    embedded: int = 0  # passages that had to be embedded; the others were known
+    reason: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What became of every source of one ``add``."""
+
+    sources: tuple[SourceReport, ...]
+    seconds: float = 0.0
+
+    @property
+    def failures(self) -> tuple[SourceReport, ...]:
+        """The sources that could not be taken in, or only partly."""
+        return tuple(source for source in self.sources if source.status in ("failed", "partly"))
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """Count by status; statuses that did not occur are 0."""
+        names = ("indexed", "updated", "unchanged", "removed", "partly", "failed", "unsupported", "skipped")
+        return {name: sum(source.status == name for source in self.sources) for name in names}
+
+    def __str__(self) -> str:
+        """Name the counts that are not zero."""
+        counts = [f"{count} {name}" for name, count in self.summary.items() if count]
+        return ", ".join(counts) or "nothing to do"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of a health report."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+def searched_text(context: str, text: str) -> str:
+    """Join a passage's context and text as they are embedded and indexed."""
+    return f"{context}\n{text}" if context else text
+
+
+def location(uri: str, heading_path: tuple[str, ...], page: int | None, line_from: int, line_to: int) -> str:
+    """Name a place for people: path, page or lines, headings."""
+    from urllib.parse import unquote
+
+    path = unquote(uri.removeprefix("file://"))
+    lines = f"line {line_from}" if line_from == line_to else f"lines {line_from}-{line_to}"
+    place = f"{path}, page {page}" if page is not None else f"{path}, {lines}"
+    return f"{place} ({' > '.join(heading_path)})" if heading_path else place
