@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Set up, demonstrate, test and measure Pincite: ``python3 dev.py COMMAND``. Needs only Python >= 3.11, pip and venv.
+
+demo    set up, index this project's docs/ and ask two questions
+test    set up, then lint, types, docstrings and all tests (what CI runs)
+check   lint, types and docstrings only
+soak    the long tests: 1,000 kills, 60 s of concurrent writers and readers
+bench   the benchmarks in bench/, by name: python3 dev.py bench speed/startup
+lock    make requirements/*.lock anew from pyproject.toml
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+DEMO_QUESTIONS = (
+    "How does Pincite make sure that a killed process loses nothing?",
+    "Which vaccines does a cat need in its first year?",
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command and give its exit code."""
+    commands = {"demo": demo, "test": test, "check": check, "soak": soak, "bench": bench, "lock": lock}
+    if sys.version_info < (3, 11):  # noqa: UP036 - this line is for those who have an older one
+        print(f"Pincite needs Python 3.11 or newer; this is {sys.version.split()[0]}.", file=sys.stderr)
+        return 2
+    if not arguments or arguments[0] not in commands:
+        print(__doc__, file=sys.stderr)
+        return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+    try:
+        return commands[arguments[0]](arguments[1:])
+    except subprocess.CalledProcessError as error:
+        print(f"dev.py: this step failed with exit code {error.returncode}: {_shown(error.cmd)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("dev.py: interrupted", file=sys.stderr)
+        return 130
+
+
+def demo(arguments: list[str]) -> int:
+    """Index docs/ into a fresh library and ask a question that it answers and one that it does not."""
+    started = time.monotonic()
+    set_up("base")
+    ready = time.monotonic()
+    print(f"\nSet up in {ready - started:.0f} s.", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as folder:
+        library = Path(folder) / "demo.pincite"
+        command = [str(BIN / "pincite"), "--library", str(library)]
+        if _run([*command, "add", str(ROOT / "docs"), "--timing"]).returncode != 0:
+            return 1
+        codes = []
+        for question in DEMO_QUESTIONS:
+            print(f"\n$ pincite ask {question!r}", flush=True)
+            codes.append(_run([*command, "ask", question, "--timing"]).returncode)
+    print(
+        f"\nDone in {time.monotonic() - started:.0f} s, of which setting up {ready - started:.0f} s.", file=sys.stderr
+    )
+    # The second question is not in the documents: exit code 1 is the right answer to it.
+    return 0 if codes == [0, 1] else 1
+
+
+def test(arguments: list[str]) -> int:
+    """Run what CI runs. Arguments go to pytest."""
+    set_up("dev")
+    failed = _checks()
+    workers = [] if any(a.startswith("-n") for a in arguments) else ["-n", "2", "--dist", "worksteal"]
+    tests = _run([str(PYTHON), "-m", "pytest", "-m", "not soak", *workers, *arguments])
+    if failed:
+        print(f"dev.py: failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else tests.returncode
+
+
+def check(arguments: list[str]) -> int:
+    """Run lint, types and docstring checks."""
+    set_up("dev")
+    return 1 if _checks() else 0
+
+
+def soak(arguments: list[str]) -> int:
+    """Run the long tests, one after the other."""
+    set_up("dev")
+    return _run([str(PYTHON), "-m", "pytest", "-m", "soak", *arguments]).returncode
+
+
+def bench(arguments: list[str]) -> int:
+    """Run benchmarks by name, or list them."""
+    set_up("dev")
+    names = sorted(str(p.relative_to(ROOT / "bench").with_suffix("")) for p in (ROOT / "bench").glob("*/*.py"))
+    if not arguments or arguments[0] not in names:
+        print("python3 dev.py bench NAME, where NAME is one of:", *names, sep="\n  ", file=sys.stderr)
+        return 2
+    return _run([str(PYTHON), str(ROOT / "bench" / f"{arguments[0]}.py"), *arguments[1:]]).returncode
+
+
+def lock(arguments: list[str]) -> int:
+    """Resolve pyproject.toml into hashed, cross-platform lock files."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = Path(folder) / BIN.name / PYTHON.name
+        subprocess.run([str(python), "-m", "pip", "install", "-q", "uv"], check=True)
+        common = [str(python), "-m", "uv", "pip", "compile", str(ROOT / "pyproject.toml"), "--universal", "-q"]
+        common += [
+            "--python-version",
+            "3.11",
+            "--generate-hashes",
+            "--no-emit-index-url",
+            "--no-header",
+            "--no-annotate",
+        ]
+        build = ["--group", f"{ROOT / 'pyproject.toml'}:build"]
+        base, dev = ROOT / "requirements" / "base.lock", ROOT / "requirements" / "dev.lock"
+        subprocess.run([*common, *build, "-o", str(base), *arguments], check=True)
+        extras = ["--extra", "llama", "--extra", "evaluate", "--group", f"{ROOT / 'pyproject.toml'}:dev"]
+        subprocess.run([*common, *build, *extras, "-c", str(base), "-o", str(dev), *arguments], check=True)
+    return 0
+
+
+def set_up(kind: str) -> None:
+    """Make the virtual environment hold what a lock file says and this checkout, unless it does already."""
+    lock_file = ROOT / "requirements" / f"{kind}.lock"
+    wanted = hashlib.sha256(lock_file.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    stamp = VENV / f"pincite-{kind}.stamp"
+    if stamp.exists() and stamp.read_text() == wanted and PYTHON.exists():
+        return
+    if not PYTHON.exists():
+        print(f"Making a virtual environment in {VENV} ...", file=sys.stderr)
+        shutil.rmtree(VENV, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
+    print(f"Installing the locked dependencies ({lock_file.name}) ...", file=sys.stderr)
+    pip = [str(PYTHON), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--require-hashes", "--only-binary=:all:", "-r", str(lock_file)], check=True)
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], check=True)
+    stamp.write_text(wanted)
+
+
+def _checks() -> list[str]:
+    """Run the static checks; give the names of those that failed."""
+    source = [str(ROOT / "src" / "pincite")]
+    everything = [*source, str(ROOT / "tests"), str(ROOT / "bench"), str(ROOT / "dev.py")]
+    checks = {
+        "lint": [str(BIN / "ruff"), "check", "-q", *everything],
+        "format": [str(BIN / "ruff"), "format", "-q", "--check", *everything],
+        "types": [str(PYTHON), "-m", "mypy"],
+        "docstrings": [str(BIN / "pydoclint"), "-q", "--config", str(ROOT / "pyproject.toml"), *source],
+    }
+    return [name for name, command in checks.items() if _run(command).returncode != 0]
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a command from the checkout, its output going where ours goes."""
+    return subprocess.run(command, cwd=ROOT, check=False)
+
+
+def _shown(command: object) -> str:
+    """Join a command for a message."""
+    return " ".join(map(str, command)) if isinstance(command, list | tuple) else str(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
