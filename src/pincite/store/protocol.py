@@ -30,6 +30,7 @@ class SourceRecord:
     reason: str
     fix: str
     added_ns: int  # when this version was committed
+    checked_ns: int = 0  # when the bytes on disk were last seen to be this version
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,12 @@ class Store(Protocol):
     """A library's data. All methods may be called from several threads."""
 
     def put_document(
-        self, document: Document, spans: Sequence[Span], vectors: Mapping[str, NDArray[np.float32]], fingerprint: str
+        self,
+        document: Document,
+        spans: Sequence[Span],
+        vectors: Mapping[str, NDArray[np.float32]],
+        fingerprint: str,
+        warnings: str = "",
     ) -> Receipt:
         """Replace a document, its passages and their new vectors in one transaction.
 
@@ -75,6 +81,7 @@ class Store(Protocol):
             spans: in order of start.
             vectors: by ``embedding_hash`` of the searched text; those already stored need not be there.
             fingerprint: the space of the vectors.
+            warnings: what could not be read; not empty makes the source's status "partly".
         """
         ...
 
@@ -96,6 +103,14 @@ class Store(Protocol):
 
     def sources(self, prefix: str = "") -> Iterator[SourceRecord]:
         """List sources whose URI starts with the prefix, by URI."""
+        ...
+
+    def failed(self) -> list[SourceRecord]:
+        """List sources whose last look failed, by URI; those with a version are stale."""
+        ...
+
+    def note(self, name: str, value: str | None = None) -> str:
+        """Keep a small text under a name, if one is given, and give what is kept; "" when there is none."""
         ...
 
     def document(self, uri: str, version: int | None = None) -> Document:

@@ -1,0 +1,1 @@
+"""A document becomes passages, and passages are committed."""
