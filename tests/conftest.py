@@ -1,0 +1,36 @@
+"""The real models, once a session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pincite.models.fetch import default_models_dir, ensure
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """Where models are kept: ``PINCITE_MODELS``, else the per-user folder."""
+    return Path(os.environ.get("PINCITE_MODELS") or default_models_dir())
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(models_dir: Path) -> Path:
+    """The files of the default encoder, downloaded when they are not there."""
+    return ensure("all-MiniLM-L6-v2", models_dir=models_dir)
+
+
+@pytest.fixture(scope="session")
+def generator_file(models_dir: Path) -> Path:
+    """The file of the default generator, downloaded when it is not there."""
+    return ensure("smollm2-135m-instruct", models_dir=models_dir)
+
+
+@pytest.fixture(scope="session")
+def encoder(encoder_folder: Path):
+    """The default encoder in float32, on one thread."""
+    from pincite.models.encoders.openvino import OpenVinoEncoder
+
+    return OpenVinoEncoder(encoder_folder, name="all-MiniLM-L6-v2", precision="f32", threads=1)
