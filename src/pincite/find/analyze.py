@@ -1,0 +1,241 @@
+"""Text becomes search terms: one analysis for every script, for the index and for questions.
+
+Words are folded (NFKC, case, accents) and stemmed by the Snowball stemmer of their script and the document's language;
+scripts without spaces become n-grams; compounds are kept in parts and whole. A term never holds white space, and there
+is no query language: every string is a valid question.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from itertools import chain
+
+import regex
+
+from pincite.find.stems import fold, lowered, stem
+from pincite.find.stopwords import STOP_WORDS
+
+# Whatever changes terms must change this: an index made by another analyzer is made anew.
+ANALYZER = f"pincite-1/snowball-{version('snowballstemmer')}/unicode-{unicodedata.unidata_version}"
+
+_LONGEST = 64  # code points of a term; longer ones are cut, in documents and questions alike
+_WHOLE_PARTS = 4  # a compound of more parts than this (a path, a URL) has no term for the whole
+_CACHED_CHUNK, _CACHE_ROWS = 40, 200_000  # code points; longer chunks are rarely seen twice
+
+_CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\u30FC"
+_DENSE = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_CHARACTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{_CJK}\p{{Hangul}}{_DENSE}]]"
+_ATOM = rf"{_CHARACTER}+(?:\+\+(?!\p{{L}})|\#(?![\p{{L}}\p{{N}}]))?"  # C++ and C# are names
+_TOKEN = regex.compile(
+    rf"""(?P<dotnet>(?<![\p{{L}}\p{{N}}.])\.(?i:net)(?![\p{{L}}\p{{N}}]))
+       | (?P<compound>{_ATOM}(?:(?:[-_.'@&]|[:/\\=?]{{1,3}}|(?<=\d),(?=\d{{3}})){_ATOM})*)
+       | (?P<cjk>[{_CJK}]+|\p{{Hangul}}+)
+       | (?P<dense>[{_DENSE}][{_DENSE}\p{{M}}]*)
+       | (?P<emoji>\p{{Regional_Indicator}}{{2}}|\p{{Extended_Pictographic}})""",
+    regex.VERBOSE | regex.VERSION1,
+)
+_OUTER = regex.compile(r"[@&:/\\=?]+")
+_INNER = regex.compile(r"[-_.',]")
+_GROUPED = regex.compile(r"\d{1,3}(?:[,'_]\d{3})+(?:\.\d+)?")  # 1,000 and 1'000.5
+_VERSION = regex.compile(r"[vV]?(\d+(?:\.\d+)+)")
+_QUANTITY = regex.compile(r"(\d+)(\p{L}{2,})")  # 10mg
+_HUMPED = regex.compile(r"\p{Ll}\p{Lu}|\p{Lu}{2}(?!s$)\p{Ll}")  # camelCase and HTTPServer, but not PDFs
+_PLURAL = regex.compile(r"(\p{Lu}{2,})s")  # PDFs, which the English stemmer leaves alone
+_HUMP = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|[^\p{Lu}\p{Ll}]+")
+_CLUSTER = regex.compile(r"\X")
+_PLAIN = regex.compile(r"[\p{L}\p{M}]+")
+_CLITICS = frozenset(("s", "re", "ve", "ll", "d", "m", "t"))
+_ELIDED = 2  # letters: l'homme and qu'il are found by homme and il, and whole
+
+_UNSEEN = regex.compile(
+    r"[\p{Cf}\uFE00-\uFE0F\u0640\u064B-\u065F\u0670\u0591-\u05BD\u05BF-\u05C7\U0001F3FB-\U0001F3FF]+"
+)
+_MARKS = regex.compile(r"(\p{M}{30})\p{M}+")  # normalising is quadratic in a run of marks; 30: UAX 15, stream-safe text
+_GROUP_SPACE = regex.compile(r"(?<=\d)[\u00A0\u2009\u202F](?=\d{3}(?!\d))")
+_DIGITS = regex.compile(r"(?![0-9])\p{Nd}")
+_ALIKE = str.maketrans(dict.fromkeys("‐‑‒–−﹘﹣", "-") | dict.fromkeys("‘’‛′ʼ＇", "'"))
+_EDGES = "\"'()[]{}<>.,;:!?¿¡“”„‘’«»…-–—؟،؛。、！？「」"
+
+_seen: dict[tuple[str, str, bool], tuple[str, ...]] = {}
+
+
+def analyze(text: str, language: str) -> list[str]:
+    """Turn a document's text into terms, in order, repeated as often as they occur.
+
+    Args:
+        text: any string; lone surrogates, NUL and unassigned characters separate words.
+        language: ISO 639-1; it chooses the stemmer for words in its script, other words get their script's usual one;
+            "" counts as English.
+
+    Returns:
+        Terms of 1 to 64 code points, without white space.
+    """
+    return list(chain.from_iterable(_chunk(chunk, language, False) for chunk in _chunks(text)))
+
+
+def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
+    """Turn a question into distinct terms, in order: those that ``analyze`` makes of what it asks for.
+
+    It differs from ``analyze`` where a part would find too much: stop words are left out unless there is nothing
+    else, and `.NET`, a version number or a run of Chinese characters is asked for whole.
+
+    Args:
+        text: any string.
+        languages: ISO 639-1 codes of the documents to search; none counts as English.
+
+    Returns:
+        Terms; [] when the text holds no letter, digit or emoji.
+    """
+    languages = tuple(dict.fromkeys(languages)) or ("",)
+    stops = frozenset().union(*(STOP_WORDS.get(language or "en", frozenset()) for language in languages))
+    chunks = _chunks(text)
+    telling = [chunk for chunk in chunks if _bare_word(chunk) not in stops] if stops else chunks
+    return _question_terms(telling, languages) or _question_terms(chunks, languages)
+
+
+def _question_terms(chunks: list[str], languages: Sequence[str]) -> list[str]:
+    """Collect the distinct terms in all languages, word by word."""
+    return list(dict.fromkeys(term for chunk in chunks for code in languages for term in _chunk(chunk, code, True)))
+
+
+def _chunks(text: str) -> list[str]:
+    """Split at white space, but not inside a number whose thousands a no-break space groups."""
+    return (text if text.isascii() else _GROUP_SPACE.sub("", text)).split()
+
+
+def _bare_word(chunk: str) -> str:
+    """Give a chunk without the punctuation around it, in lower case, for the lookup of stop words."""
+    return chunk.strip(_EDGES).casefold().replace("’", "'").removesuffix("'s")
+
+
+def _chunk(chunk: str, language: str, question: bool) -> tuple[str, ...]:
+    """Analyse what stands between white space; most chunks have been seen before."""
+    key = (chunk, language, question)
+    terms = _seen.get(key)
+    if terms is None:
+        terms = tuple(term[:_LONGEST] for term in _terms(_normal(chunk), language, question))
+        if len(chunk) <= _CACHED_CHUNK:
+            if len(_seen) >= _CACHE_ROWS:
+                _seen.clear()
+            _seen[key] = terms
+    return terms
+
+
+def _normal(text: str) -> str:
+    """Bring a text to one form: no invisible characters, NFKC, one hyphen, one apostrophe, ASCII digits."""
+    if text.isascii():
+        return text
+    text = _MARKS.sub(r"\1", _UNSEEN.sub("", text))
+    text = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).translate(_ALIKE)
+    return str(_DIGITS.sub(lambda found: str(unicodedata.digit(found[0])), text))
+
+
+def _terms(text: str, language: str, question: bool) -> Iterator[str]:
+    """Cut normalised text into terms."""
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "compound":
+            yield from _compound(token[0], language, question)
+        elif token.lastgroup == "cjk":
+            yield from _grams(token[0], (2,) if question else (1, 2))
+        elif token.lastgroup == "dense":
+            yield from _grams(_CLUSTER.findall(token[0]), (2, 3))
+        elif token.lastgroup == "emoji":
+            yield token[0]
+        else:
+            yield from (".net",) if question else (".net", "net")
+
+
+def _grams(units: Sequence[str], sizes: tuple[int, ...]) -> Iterator[str]:
+    """Give all n-grams of each size; a run shorter than the smallest size is one term."""
+    if len(units) < min(sizes):
+        yield "".join(units)
+    for size in sizes:
+        for i in range(len(units) - size + 1):
+            yield "".join(units[i : i + size])
+
+
+def _compound(text: str, language: str, question: bool) -> Iterator[str]:
+    """Give the parts of a compound such as ``user@example.com``, then its whole."""
+    outer = _OUTER.split(text)
+    parts: list[str] = []
+    for piece in outer:
+        found = list(_dotted(piece, language, question))
+        yield from found
+        parts.extend(_INNER.split(piece))
+    if len(outer) > 1 and len(parts) <= _WHOLE_PARTS:
+        yield from _whole(parts, language)
+
+
+def _dotted(text: str, language: str, question: bool) -> Iterator[str]:
+    """Analyse words joined by hyphens, underscores, full stops or apostrophes."""
+    if _GROUPED.fullmatch(text):
+        yield regex.sub("[,'_]", "", text)
+        return
+    numbered = _VERSION.fullmatch(text)
+    if numbered:
+        yield from _version(numbered[1], question)
+        return
+    text = _untied(text)
+    atoms = _INNER.split(text)
+    parts = [part for atom in atoms for part in _humps(atom)]
+    initials = len(atoms) > 1 and all(len(atom) == 1 for atom in atoms)  # U.S.A. is one word
+    for i, part in enumerate(parts):
+        elided = "'" in text and len(part) <= _ELIDED
+        if not initials and (not elided or i + 1 == len(parts)):
+            yield from _word(part, language)
+    if 1 < len(parts) <= _WHOLE_PARTS or initials:
+        yield from _whole(parts, language)
+
+
+def _untied(text: str) -> str:
+    """Take off what an apostrophe ties to the end of a word: Alice's, we'll; don't is one word."""
+    left, tie, right = text.rpartition("'")
+    if not tie or right.casefold() not in _CLITICS:
+        return text
+    return left.replace("'", "") + right if right in "tT" else left
+
+
+def _version(number: str, question: bool) -> Iterator[str]:
+    """Give 1.2.3 whole; a document that has it is also found by 1.2, and 1.2.4 does not find it."""
+    yield number
+    if not question:
+        numbers = number.split(".")
+        for size in range(2, min(len(numbers), _WHOLE_PARTS)):
+            yield ".".join(numbers[:size])
+
+
+def _humps(atom: str) -> list[str]:
+    """Split camelCase."""
+    plural = _PLURAL.fullmatch(atom)
+    if plural:
+        return [plural[1]]
+    return list(_HUMP.findall(atom)) if _HUMPED.search(atom) else [atom]
+
+
+def _word(part: str, language: str) -> Iterator[str]:
+    """Analyse one word, name or number."""
+    word = lowered(part, language)
+    if _PLAIN.fullmatch(word):
+        yield from stem(word, language)
+        return
+    yield fold(word)
+    quantity = _QUANTITY.fullmatch(word)
+    if quantity:
+        yield quantity[1]
+        yield from stem(quantity[2], language)
+    if word[-1] in "+#" and len(word.rstrip("+#")) > 1:  # notepad++ is also a notepad, C++ is no C
+        yield from stem(word.rstrip("+#"), language)
+
+
+def _whole(parts: Sequence[str], language: str) -> Iterator[str]:
+    """Join the parts, so that data-base, dataBase and database are one; digits keep a dot between them."""
+    word = ""
+    for part in parts:
+        dot = "." if word[-1:].isdigit() and part[:1].isdigit() else ""
+        word += dot + lowered(part, language)
+    if _PLAIN.fullmatch(word):
+        yield from stem(word, language)
+    elif word:
+        yield fold(word)
