@@ -1,0 +1,202 @@
+"""Exact search over float vectors in memory: small libraries, the oracle of the codes, and their stand-in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.types import Candidate
+
+Keys = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+
+# Scores are rounded to this many decimals. BLAS sums in an order that depends on where a row lies, so equal vectors
+# get scores that differ in the last bits; rounded, they tie, and the key decides.
+DECIMALS = 7
+SLACK = 1e-5  # float32 error of a dot product of unit vectors, with room
+
+
+def dot(vectors: Vectors, vector: Vectors) -> NDArray[np.float64]:
+    """Compute dot products in float64 and round them.
+
+    Args:
+        vectors: shape (n, dimension).
+        vector: shape (dimension,).
+
+    Returns:
+        Scores of shape (n,); for unit vectors the cosine, -1 to 1.
+    """
+    product = vectors.astype(np.float64) @ vector.astype(np.float64)
+    return np.nan_to_num(np.round(product, DECIMALS), nan=-1.0)
+
+
+def finite(vectors: Vectors) -> Vectors:
+    """Put zeros for rows that hold NaN or infinity: they match nothing, and spoil no other row's rank.
+
+    Args:
+        vectors: shape (n, dimension).
+
+    Returns:
+        The same array when all is well.
+    """
+    good: NDArray[np.bool_] = np.all(np.isfinite(vectors), axis=1)
+    return vectors if good.all() else np.where(good.reshape(-1, 1), vectors, np.float32(0))
+
+
+def best(keys: Keys, scores: NDArray[np.float64], limit: int) -> list[Candidate]:
+    """Rank by (-score, key) and keep the first.
+
+    Args:
+        keys: shape (n,).
+        scores: shape (n,).
+        limit: how many to keep.
+
+    Returns:
+        At most ``limit`` candidates, best first.
+    """
+    order = np.lexsort((keys, -scores))[:limit]
+    return [Candidate(key, score) for key, score in zip(keys[order].tolist(), scores[order].tolist(), strict=True)]
+
+
+def held(keys: Keys, wanted: Keys) -> Keys:
+    """Give those of the wanted keys that are held.
+
+    Args:
+        keys: ascending, shape (n,).
+        wanted: any order, repeats allowed, shape (m,).
+
+    Returns:
+        Ascending, without repeats.
+    """
+    wanted = np.unique(wanted)
+    return wanted[_found(keys, wanted)]
+
+
+def without(keys: Keys, gone: Keys) -> NDArray[np.bool_]:
+    """Mark the keys that stay.
+
+    Args:
+        keys: ascending, shape (n,).
+        gone: any order, shape (m,).
+
+    Returns:
+        Shape (n,), true where the key is not among the gone.
+    """
+    return ~_found(np.unique(gone), keys)
+
+
+def _found(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:
+    if len(keys) == 0:
+        return np.zeros(len(wanted), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found: NDArray[np.bool_] = keys[places] == wanted
+    return found
+
+
+class ExactIndex:
+    """Float32 rows, ascending by key. A search works on a snapshot, so writers need no lock against readers."""
+
+    name = "exact"
+
+    def __init__(self, dimension: int) -> None:
+        """Hold nothing.
+
+        Args:
+            dimension: of the vectors.
+        """
+        self._rows: tuple[Keys, Vectors] = (np.empty(0, np.int64), np.empty((0, dimension), np.float32))
+
+    @property
+    def keys(self) -> Keys:
+        """The keys that are held, ascending."""
+        return self._rows[0]
+
+    @property
+    def vectors(self) -> Vectors:
+        """The rows, in the order of the keys."""
+        return self._rows[1]
+
+    def extend(self, batches: Iterable[tuple[Keys, Vectors]]) -> None:
+        """Add many rows, copying them once.
+
+        Args:
+            batches: keys of shape (n,) and vectors of shape (n, dimension); keys that are held are passed over.
+        """
+        parts = [self._rows, *batches]
+        keys = np.concatenate([part[0] for part in parts])
+        keys, first = np.unique(keys, return_index=True)
+        vectors = finite(np.concatenate([part[1] for part in parts]))
+        in_order = len(first) == len(vectors) and bool(np.all(first[1:] > first[:-1]))
+        self._rows = (keys, vectors if in_order else vectors[first])
+
+    def add(self, keys: Keys, vectors: Vectors) -> None:
+        """Add rows; keys that are held are passed over.
+
+        Args:
+            keys: shape (n,).
+            vectors: shape (n, dimension).
+        """
+        self.extend([(keys, vectors)])
+
+    def remove(self, keys: Keys) -> None:
+        """Remove rows; keys that are not held are passed over.
+
+        Args:
+            keys: shape (n,).
+        """
+        stay = without(self.keys, keys)
+        if not stay.all():
+            self._rows = (self.keys[stay], self.vectors[stay])
+
+    def search(self, vector: Vectors, limit: int, allow: Keys | None = None) -> list[Candidate]:
+        """Rank all rows, or the allowed ones.
+
+        Args:
+            vector: shape (dimension,).
+            limit: how many to give, at least 1.
+            allow: keys; others are passed over. None: all.
+
+        Returns:
+            At most ``limit`` candidates by (-score, key); exact, ties at the cut included.
+        """
+        keys, vectors = self._rows
+        if allow is not None:
+            allow = held(keys, allow)
+            vectors = vectors[np.searchsorted(keys, allow)]
+            keys = allow
+        if len(keys) > limit:
+            rough = vectors @ vector
+            cut = np.partition(rough, len(rough) - limit)[len(rough) - limit]
+            near = np.flatnonzero(rough >= cut - SLACK)
+            keys, vectors = keys[near], vectors[near]
+        return best(keys, dot(vectors, vector), limit)
+
+    def to_bytes(self) -> tuple[bytes, ...]:
+        """Give the keys (int64) and the rows (float32), both little endian."""
+        keys, vectors = self._rows
+        return keys.astype("<i8").tobytes(), vectors.astype("<f4").tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, dimension: int) -> ExactIndex:
+        """Undo ``to_bytes``.
+
+        Args:
+            data: its parts, joined.
+            dimension: of the vectors.
+
+        Returns:
+            An index with the same rows.
+
+        Raises:
+            ValueError: the length fits no number of rows.
+        """
+        rows, rest = divmod(len(data), 8 + 4 * dimension)
+        if rest:
+            raise ValueError("the length fits no number of rows")
+        index = cls(dimension)
+        keys = np.frombuffer(data, "<i8", rows).astype(np.int64)
+        vectors = np.frombuffer(data, "<f4", offset=8 * rows).astype(np.float32)
+        index._rows = (keys, vectors.reshape(rows, dimension))
+        return index

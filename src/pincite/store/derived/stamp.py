@@ -1,0 +1,212 @@
+"""What a derived file says of itself, and how it gets onto the disk whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO
+
+from pincite.errors import LibraryBusy, LibraryDamaged
+
+MAGIC = b"PINCITE1"
+DIGEST = 16  # bytes of BLAKE2b over magic, length and header
+TEMPORARY = ".tmp"
+HEADER_LIMIT = 1 << 20  # bytes; a header is a few hundred
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The state of the truth that a derived index reflects. Any difference means: make it anew."""
+
+    kind: str  # which index, and its layout
+    identity: str  # of the library
+    space: str  # fingerprint of the vector space, or of the analyzer
+    sequence: int  # the change up to which it is whole; it may hold later ones too
+    detail: Mapping[str, str | int | bool] = field(default_factory=dict)  # what the index needs to open its data
+
+    def encode(self) -> bytes:
+        """Write magic, length (uint32, little endian), JSON and BLAKE2b-128 of all these."""
+        body = json.dumps(asdict(self), sort_keys=True).encode()
+        head = MAGIC + struct.pack("<I", len(body)) + body
+        return head + hashlib.blake2b(head, digest_size=DIGEST).digest()
+
+    def expect(self, kind: str, identity: str, space: str) -> None:
+        """Refuse the index of another kind, library or space.
+
+        Args:
+            kind: the layout that can be read.
+            identity: of the library at hand.
+            space: fingerprint at hand.
+
+        Raises:
+            LibraryDamaged: it is not the index that was asked for.
+        """
+        for name, found, wanted in (
+            ("layout", self.kind, kind),
+            ("library", self.identity, identity),
+            ("space", self.space, space),
+        ):
+            if found != wanted:
+                raise LibraryDamaged(f"The index is of another {name}: {found!r} instead of {wanted!r}.")
+
+
+def read_stamp(stream: IO[bytes]) -> Stamp:
+    """Read a stamp, leaving the stream where it ends.
+
+    Args:
+        stream: positioned at the magic.
+
+    Returns:
+        The stamp as it was encoded.
+
+    Raises:
+        LibraryDamaged: these bytes are not a whole stamp.
+    """
+    head = stream.read(len(MAGIC) + 4)
+    if len(head) != len(MAGIC) + 4 or not head.startswith(MAGIC):
+        raise LibraryDamaged("The index file does not begin as it should.")
+    (length,) = struct.unpack("<I", head[len(MAGIC) :])
+    body = stream.read(min(length, HEADER_LIMIT))
+    digest = stream.read(DIGEST)
+    if hashlib.blake2b(head + body, digest_size=DIGEST).digest() != digest:
+        raise LibraryDamaged("The index's stamp does not match its checksum.")
+    return Stamp(**json.loads(body))
+
+
+def load_stamp(path: Path) -> Stamp | None:
+    """Read the stamp at the head of a file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The stamp, or None when there is no such file.
+
+    Raises:
+        LibraryDamaged: the file has no whole stamp.
+    """
+    try:
+        with path.open("rb") as stream:
+            return read_stamp(stream)
+    except FileNotFoundError:
+        return None
+
+
+def write_atomic(path: Path, *parts: bytes) -> None:
+    """Replace a file: new name, fsync, rename, fsync of the folder. A crash leaves the old file or the new one.
+
+    Args:
+        path: the file; its folder exists.
+        *parts: what it shall hold, in order.
+    """
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
+    try:
+        with temporary.open("xb") as stream:
+            for part in parts:
+                stream.write(part)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sweep(path: Path) -> None:
+    """Remove what killed writers of a file left behind; only for the holder of its lock.
+
+    Args:
+        path: the file, as given to ``write_atomic``.
+    """
+    for stray in path.parent.glob(f"{path.name}.*{TEMPORARY}"):
+        stray.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can (Windows cannot open a folder).
+
+    Args:
+        folder: the folder.
+    """
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def checksum(path: Path, length: int | None = None) -> int:
+    """Compute the CRC-32 of a file: 4 GB/s, and it finds every flip of one byte.
+
+    Args:
+        path: the file.
+        length: of how many leading bytes; all by default.
+
+    Returns:
+        The CRC-32, unsigned.
+    """
+    value, left = 0, path.stat().st_size if length is None else length
+    with path.open("rb") as stream:
+        while left > 0 and (part := stream.read(min(left, 1 << 20))):
+            value, left = zlib.crc32(part, value), left - len(part)
+    return value
+
+
+@contextlib.contextmanager
+def locked(path: Path, seconds: float) -> Iterator[None]:
+    """Hold an exclusive lock between processes; the system frees it when a process dies.
+
+    Args:
+        path: the lock file; made when missing, never removed.
+        seconds: how long to wait for it.
+
+    Yields:
+        Nothing, while the lock is held.
+
+    Raises:
+        LibraryBusy: another process held it all the time.
+    """
+    until = time.monotonic() + seconds
+    with path.open("ab") as stream:
+        while not _try_lock(stream):
+            if time.monotonic() >= until:
+                raise LibraryBusy(
+                    f"Another process has been writing {path.parent} for more than {seconds:g} s.",
+                    fix="Wait until it is done, or end it.",
+                )
+            time.sleep(0.01)
+        yield  # closing the file frees the lock
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(stream: IO[bytes]) -> bool:
+        try:
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(stream: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
