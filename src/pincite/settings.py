@@ -74,6 +74,24 @@ def load_settings(overrides: Mapping[str, Any] | None = None, environ: Mapping[s
     return replace(settings, **_checked(given, "the call"))
 
 
+def changed(settings: Settings, **changes: Any) -> Settings:
+    """Change some settings, checked; None leaves one as it is.
+
+    Raises:
+        SettingError: as for ``load_settings``.
+    """
+    return replace(settings, **_checked({k: v for k, v in changes.items() if v is not None}, "the call"))
+
+
+def library_path(settings: Settings) -> Path:
+    """Give the place of the library that the settings name; it need not exist."""
+    if settings.library:
+        return Path(settings.library).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("pincite") / "library.pincite"
+
+
 def _from_file(path: Path) -> dict[str, Any]:
     """Read the TOML file, {} when there is none."""
     try:

@@ -5,9 +5,10 @@ Offsets are Unicode code points in the canonical text of one version of a docume
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import unquote
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
@@ -198,12 +199,10 @@ class SearchResult:
     stale: tuple[StaleSource, ...] = ()
     trace: Trace = Trace()
 
-    def __iter__(self):  # noqa: ANN204 - Iterator[Hit]
-        """Iterate over the hits, best first."""
+    def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
     def __len__(self) -> int:
-        """Count the hits."""
         return len(self.hits)
 
 
@@ -340,9 +339,6 @@ class DoneEvent:
 Event = TokenEvent | CitationEvent | VerdictEvent | DoneEvent
 
 
-# --- reports of writing
-
-
 @dataclass(frozen=True, slots=True)
 class SourceReport:
     """What became of one source."""
@@ -375,7 +371,6 @@ class AddReport:
         return {name: sum(source.status == name for source in self.sources) for name in names}
 
     def __str__(self) -> str:
-        """Name the counts that are not zero."""
         counts = [f"{count} {name}" for name, count in self.summary.items() if count]
         return ", ".join(counts) or "nothing to do"
 
@@ -397,8 +392,6 @@ def searched_text(context: str, text: str) -> str:
 
 def location(uri: str, heading_path: tuple[str, ...], page: int | None, line_from: int, line_to: int) -> str:
     """Name a place for people: path, page or lines, headings."""
-    from urllib.parse import unquote
-
     path = unquote(uri.removeprefix("file://"))
     lines = f"line {line_from}" if line_from == line_to else f"lines {line_from}-{line_to}"
     place = f"{path}, page {page}" if page is not None else f"{path}, {lines}"
