@@ -1,0 +1,123 @@
+"""The house rules as failing tests: who may import whom, how large things may be, and what the tree looks like."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "pincite"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+STAGES = ("acquire", "build", "find", "generate", "ground", "measure")
+COMMON = ("types", "errors", "text", "models.protocols", "store.protocol", "store.filters", "store.hashing")
+SERVE = ("library", "manage", "types", "errors", "settings", "store.filters", "serve")
+HEAVY = {
+    "charset_normalizer", "ir_measures", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec", "peft",
+    "platformdirs", "safetensors", "selectolax", "sentence_transformers", "snowballstemmer", "tantivy", "tokenizers",
+    "torch", "trafilatura", "transformers", "turbovec", "watchfiles", "xllamacpp",
+}  # fmt: skip
+MAX_FILE, MAX_FUNCTION, MAX_PACKAGE = 400, 50, 12_000
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(tree: ast.AST) -> list[tuple[str, int]]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [(f"{node.module}.{alias.name}", node.lineno) for alias in node.names]
+    return [(name.removeprefix("pincite."), line) for name, line in found if name.split(".")[0] == "pincite"]
+
+
+def within(name: str, prefixes: tuple[str, ...]) -> bool:
+    return any(name == prefix or name.startswith(prefix + ".") for prefix in prefixes)
+
+
+def allowed(module: str, name: str) -> bool:
+    """The import law: a stage sees the common things and earlier stages; serve sees only the facades."""
+    top = module.split(".")[0]
+    if top in STAGES:
+        return within(name, (*COMMON, *STAGES[: STAGES.index(top) + 1]))
+    if top == "models":
+        return within(name, ("types", "errors", "text", "models"))
+    if top == "store":
+        return within(name, ("types", "errors", "text", "store"))
+    if top == "serve":
+        return within(name, (*SERVE, "__version__"))
+    if top in ("types", "errors", "text"):
+        return within(name, ("types", "errors"))
+    if top == "settings":
+        return within(name, ("errors",))
+    return top in ("library", "manage", "") or module == "__init__"
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_import_law(path: Path) -> None:
+    module = module_of(path)
+    broken = [
+        f"line {line}: {name}" for name, line in imports_of(ast.parse(path.read_text())) if not allowed(module, name)
+    ]
+    assert not broken, f"{module} may not import these"
+
+
+def test_the_import_law_can_fail() -> None:
+    assert not allowed("find.fuse", "ground.answer")
+    assert not allowed("acquire.read", "library")
+    assert not allowed("serve.cli.ask", "find.search")
+    assert not allowed("models.load", "find.search")
+    assert allowed("ground.answer", "find.analyze.analyze")
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_heavy_imports_stand_inside_functions(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    top_level = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.name.split(".")[0] for node in top_level if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module.split(".")[0] for node in top_level if isinstance(node, ast.ImportFrom) and node.module}
+    assert not names & HEAVY
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_file_and_function_sizes(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= MAX_FILE
+    functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    too_long = {f.name: f.end_lineno - f.lineno + 1 for f in functions if f.end_lineno - f.lineno + 1 > MAX_FUNCTION}
+    assert not too_long
+
+
+def test_package_size() -> None:
+    assert sum(path.read_text().count("\n") for path in FILES) <= MAX_PACKAGE
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_no_swallowed_errors_and_no_pickle(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ExceptHandler):
+            assert node.type is not None, f"line {node.lineno}: a bare except"
+            names = {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
+            quiet = all(isinstance(statement, ast.Pass | ast.Continue) for statement in node.body)
+            assert not (names & {"Exception", "BaseException"} and quiet), f"line {node.lineno}: swallowed"
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {alias.name for alias in node.names} | {getattr(node, "module", "") or ""}
+            assert not names & {"pickle", "dill", "joblib", "shelve", "litellm"}, f"line {node.lineno}"
+
+
+def test_no_print_outside_the_command_line() -> None:
+    for path in FILES:
+        if "serve" not in path.parts:
+            calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+            assert not [n for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"], path
+
+
+def test_every_package_file_is_named_in_the_architecture_page() -> None:
+    page = (ROOT / "docs" / "reference" / "architecture.md").read_text()
+    missing = [module_of(p) for p in FILES if p.name != "__init__.py" and p.name not in page]
+    assert not missing
