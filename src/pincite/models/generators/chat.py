@@ -1,0 +1,65 @@
+"""A chat as token ids, in ChatML. No template of a model file is ever run.
+
+Control tokens are put in by number; what people and documents wrote is encoded as plain text. So a passage that holds
+``<|im_end|>`` or a forged system turn reaches the model as those characters, and the text is not altered for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pincite.errors import GenerationError, ModelDamaged
+from pincite.models.generators.vocabulary import Vocabulary
+from pincite.types import Message
+
+# What the templates of these models put first when a chat has no system message; they were tuned with it.
+_SYSTEM = {"smollm": "You are a helpful AI assistant named SmolLM, trained by Hugging Face"}
+
+
+def chat_ids(messages: Sequence[Message], vocabulary: Vocabulary) -> list[int]:
+    """Lay the messages out as the model was tuned to see them, ready for its reply.
+
+    Args:
+        messages: the chat, oldest first.
+        vocabulary: of the model.
+
+    Returns:
+        Token ids: for each message start, role, newline, content, end, newline; then the start of the assistant's turn.
+
+    Raises:
+        ModelDamaged: the vocabulary has no ChatML control tokens.
+    """
+    start, end = vocabulary.control("<|im_start|>"), vocabulary.control("<|im_end|>")
+    if start is None or end is None:
+        raise ModelDamaged(
+            "The model's vocabulary has no ChatML turns.", fix="Use a ChatML model, or serve this one by an endpoint."
+        )
+    default = _SYSTEM.get(vocabulary.splitter)
+    if default and (not messages or messages[0].role != "system"):
+        messages = [Message("system", default), *messages]
+    newline = vocabulary.encode("\n")
+    ids: list[int] = []
+    for message in messages:
+        ids += [start, *vocabulary.encode(f"{message.role}\n{message.content}"), end, *newline]
+    return [*ids, start, *vocabulary.encode("assistant\n")]
+
+
+def room(prompt: int, wanted: int, context: int) -> int:
+    """Give the tokens that a reply may have: what is wanted, or what is left of the context.
+
+    Args:
+        prompt: tokens of the prompt.
+        wanted: tokens at most of the reply.
+        context: tokens that the model takes, prompt and reply together.
+
+    Returns:
+        Tokens, at least 1.
+
+    Raises:
+        GenerationError: the prompt leaves no room; it is never cut.
+    """
+    if prompt >= context:
+        raise GenerationError(
+            f"The prompt has {prompt} tokens and the model takes {context}.", fix="Lower the setting evidence_tokens."
+        )
+    return max(1, min(wanted, context - prompt))

@@ -1,0 +1,142 @@
+"""A GGUF model on llama.cpp, through xllamacpp (extra ``llama``). No port is opened.
+
+xllamacpp starts llama.cpp's server beside the direct calls that are used here. It is made to listen on a socket file in
+a private folder, which is removed at once, so that nothing can connect; only where there are no socket files does it
+listen on a loopback port, with a random key.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pincite.errors import ExtraMissing, GenerationError, ModelDamaged
+from pincite.models.generators.chat import chat_ids, room
+from pincite.models.generators.relay import Emit, Relay
+from pincite.models.generators.vocabulary import Vocabulary
+from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.types import Message
+
+CONTEXT = 8192  # tokens; the cache of keys and values is laid out for this many when the model loads
+_SOCKET_PATH = 100  # bytes; the system's limit is 108 on Linux and 104 on macOS
+
+
+class LlamaGenerator:
+    """Continues a chat with a GGUF model on the CPU.
+
+    Attributes:
+        name (str): of the model.
+        context_tokens (int): prompt and reply together.
+    """
+
+    name: str
+    context_tokens: int
+
+    def __init__(self, gguf: Path, *, name: str = "", threads: int = 0, adapter: Path | None = None) -> None:
+        """Load the model (0.3 s for 135M parameters).
+
+        Args:
+            gguf: the model file.
+            name: the model's; the file's when empty.
+            threads: 0 for one a core.
+            adapter: a LoRA adapter as a GGUF file, made with llama.cpp's ``convert_lora_to_gguf.py``.
+
+        Raises:
+            ExtraMissing: xllamacpp is not installed.
+            ModelMissing: there is no such file.
+            ModelDamaged: llama.cpp cannot load it, or the adapter is not for it.
+        """
+        self.name = name or gguf.stem
+        self._vocabulary = Vocabulary(gguf)
+        self.context_tokens = min(CONTEXT, self._vocabulary.context_tokens)
+        self._server = _server(gguf, self.context_tokens, threads, adapter)
+        self._relay = Relay(self.name)
+
+    def count(self, text: str) -> int:
+        """Count the model's tokens in the text."""
+        return self._vocabulary.count(text)
+
+    def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
+        """Yield pieces of the reply, then one Finish.
+
+        Args:
+            messages: the chat, oldest first.
+            options: how to generate; the deadline counts from this call.
+
+        Returns:
+            An iterator; closing it stops the model within one token.
+
+        Raises:
+            GenerationTimeout: the deadline passed before there was any text.
+            GenerationError: the prompt is over the context, or llama.cpp failed.
+        """
+        ids = chat_ids(messages, self._vocabulary)
+        request = {
+            "prompt": ids,
+            "n_predict": room(len(ids), options.max_tokens, self.context_tokens),
+            "temperature": options.temperature,
+            "seed": options.seed,
+            "cache_prompt": True,
+            "stream": True,
+        }
+        return self._relay.stream(lambda emit: self._run(request, emit), options, len(ids))
+
+    def _run(self, request: dict[str, Any], emit: Emit) -> Finish:
+        last: dict[str, Any] = {}
+
+        def stop(chunk: dict[str, Any]) -> bool:
+            last.update(chunk)
+            return "error" in chunk or not emit(chunk["choices"][0]["text"])
+
+        self._server.handle_completions(request, stop)
+        if "error" in last:
+            raise GenerationError(f"{self.name} failed: {last['error']['message']}", fix="Run `pincite doctor`.")
+        reason, usage = last["choices"][0]["finish_reason"], last.get("usage", {})
+        return Finish(
+            "length" if reason == "length" else "stop",
+            len(request["prompt"]),
+            usage.get("completion_tokens", 0),
+            usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
+        )
+
+
+def _server(gguf: Path, context: int, threads: int, adapter: Path | None) -> Any:
+    """Load the model into llama.cpp."""
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise ExtraMissing("The llama runtime is not installed.", fix="Run `pip install 'pincite[llama]'`.") from error
+    params = xllamacpp.CommonParams()
+    params.model.path = str(gguf)
+    params.n_ctx, params.n_parallel = context, 1
+    params.warmup, params.verbosity, params.cache_ram_mib = False, -1, 0
+    if threads:
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    if adapter:
+        params.lora_adapters = [_adapter(xllamacpp, adapter)]
+    params.api_keys = [secrets.token_urlsafe(32)]
+    with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
+        socket = str(Path(folder, "llama.sock"))
+        usable = sys.platform != "win32" and len(socket.encode()) <= _SOCKET_PATH
+        params.hostnames, params.port = [socket if usable else "127.0.0.1"], 0
+        try:
+            return xllamacpp.Server(params)
+        except RuntimeError as error:
+            what = f"{gguf.name} with the adapter {adapter}" if adapter else gguf.name
+            raise ModelDamaged(f"llama.cpp cannot load {what}.", fix="Fetch the model again.") from error
+
+
+def _adapter(xllamacpp: Any, adapter: Path) -> Any:
+    """Describe a GGUF LoRA adapter at full strength."""
+    if adapter.is_dir() or adapter.suffix != ".gguf":
+        raise ModelDamaged(
+            f"The llama runtime takes LoRA adapters as GGUF files; {adapter.name} is none.",
+            fix="Convert it with llama.cpp's convert_lora_to_gguf.py, or use the openvino runtime for safetensors.",
+        )
+    info = xllamacpp.CommonAdapterLoraInfo()
+    info.path, info.scale = str(adapter), 1.0
+    return info
