@@ -1,0 +1,322 @@
+"""From ranked hits to a checked answer: evidence, gate, draft, claims, citations, verdicts; every part is given."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator as Coroutine
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from pincite.errors import GenerationError, ModelError
+from pincite.generate.evidence import Ranking, Sentence, pack, rank_sentences
+from pincite.generate.prompt import CITE, POLICY, build_prompt
+from pincite.generate.relevance import Terms
+from pincite.generate.reply import Draft, draft
+from pincite.ground.claims import split_claims, unknown_citations
+from pincite.ground.compose import Assessed, Writer, assess
+from pincite.ground.extract import best_quotes
+from pincite.ground.sufficiency import Sufficiency, judge
+from pincite.ground.verify import Check
+from pincite.models.protocols import Encoder, GenerationOptions, Generator
+from pincite.types import (
+    Answer,
+    CitationEvent,
+    DoneEvent,
+    Event,
+    Evidence,
+    EvidenceSet,
+    Finding,
+    Hit,
+    Passage,
+    Scalar,
+    Stage,
+    TokenEvent,
+    Trace,
+    VerdictEvent,
+)
+
+Policy = Literal["flag", "drop"]
+Quotes = Literal["auto", "always", "when_needed"]
+LazyGenerator = Generator | Callable[[], Generator | None] | None
+
+NOT_IN_DOCUMENTS = "These documents do not answer this question."
+_QUOTED = Check("supported", 1.0, ())
+_NEAREST = 3
+_ABSTAINS = re.compile(
+    r"\b(passages?|documents?|context|text)\b.{0,40}\b(do(es)? not|don't|doesn't|cannot|no)\b.{0,40}"
+    r"\b(say|answer|mention|contain|provide|information|specif\w+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one answer gathers on its way."""
+
+    question: str
+    hits: Sequence[Hit]
+    encoder: Encoder | None
+    terms: Terms
+    findings: list[Finding] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    mark: float = field(default_factory=time.perf_counter)
+
+    def stage(self, name: str, **detail: Scalar) -> None:
+        """End a stage that began when the last one ended."""
+        now = time.perf_counter()
+        self.stages.append(Stage(name, now - self.mark, detail))
+        self.mark = now
+
+    def find(self, kind: str, message: str, fix: str = "") -> None:
+        """Report something to the reader."""
+        self.findings.append(Finding(kind, message, fix))
+
+
+def answer_events(
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    generator: LazyGenerator,
+    encoder: Encoder | None,
+    text_of: Callable[[Passage], str],
+    evidence_tokens: int = 400,
+    answer_tokens: int = 120,
+    answer_seconds: float | None = 60.0,
+    policy: str = "flag",
+    quotes: Quotes = "auto",
+    quote_limit: int = 3,
+    languages: Sequence[str] = ("en",),
+    strictness: float = 0.5,
+    seed: int = 0,
+) -> Iterator[Event]:
+    """Answer a question from hits, event by event; the last one is a DoneEvent.
+
+    Args:
+        question: any text.
+        hits: best first.
+        generator: the model, or a function that loads it when it is needed; None answers with quotes only.
+        encoder: the one that the library was embedded with; None compares by terms alone.
+        text_of: gives the canonical text of the version that a passage belongs to, to check every quote against.
+        evidence_tokens: how much evidence may travel to the generator.
+        answer_tokens: upper limit of the draft.
+        answer_seconds: deadline of the draft; None waits as long as it takes.
+        policy: "flag" marks claims that are not supported, "drop" leaves them out and says so.
+        quotes: "always" shows a draft's claims only where supported, and the best quotes with them; "when_needed" gives
+            quotes when no claim of the draft is supported; "auto" takes the first for models under a billion parameters
+            by their name, whose prose is measurably worse than their evidence, and the second for others.
+        quote_limit: quotes at most.
+        languages: of the documents, ISO 639-1.
+        strictness: of the gate, 0 to 1; see ``sufficiency.judge``.
+        seed: for the generator.
+
+    Yields:
+        TokenEvent while the generator writes (unchecked), then the answer's CitationEvent and VerdictEvent, then
+        DoneEvent. A generator that cannot be loaded, fails or is late leads to quotes and a finding, not to an error.
+    """
+    run = _Run(question, hits, encoder, Terms(languages))
+    ranking = rank_sentences(question, hits, encoder=encoder, terms=run.terms)
+    run.stage("rank_sentences", sentences=len(ranking.sentences))
+    gate = judge(question, hits, ranking, terms=run.terms, strictness=strictness)
+    run.stage("sufficiency", outcome=gate.outcome, score=round(gate.score, 4), missing=", ".join(gate.missing))
+    if gate.outcome == "not_in_documents":
+        yield DoneEvent(_refusal(run, gate))
+        return
+    if gate.outcome == "partial":
+        run.find("partly_in_documents", f"No passage found mentions {', '.join(gate.missing)}.")
+    model = _loaded(run, generator)
+    count = model.count if model is not None else _words
+    evidence = pack(ranking, budget_tokens=evidence_tokens, count=count)
+    run.stage("evidence", items=len(evidence.items), tokens=evidence.tokens, dropped=len(evidence.dropped))
+    written: Draft | None = None
+    if model is not None:
+        options = GenerationOptions(max_tokens=answer_tokens, seed=seed, seconds=answer_seconds)
+        always = quotes == "always" or (quotes == "auto" and is_small(model.name))
+        written = yield from _written(run, evidence, model, options, POLICY if always else f"{POLICY} {CITE}")
+    assessed = _assessed(run, ranking, evidence, written)
+    writer, by_model = _composed(run, ranking, assessed, policy, model is not None and always, quote_limit)
+    yield from _told(run, writer, gate, evidence, text_of, model.name if by_model and model else "extractive")
+
+
+def _words(text: str) -> int:
+    """Estimate tokens where no generator counts them."""
+    return len(text) // 3 + 1
+
+
+def is_small(name: str) -> bool:
+    """Tell from a model's name whether it has under a billion parameters; unknown sizes count as large."""
+    size = re.search(r"(?<![a-z\d.])(\d+(?:\.\d+)?)\s*([mb])(?![a-z])", name.lower())
+    return bool(size) and (size[2] == "m" or float(size[1]) < 1) if size else False
+
+
+def _loaded(run: _Run, generator: LazyGenerator) -> Generator | None:
+    """Load a generator; when it cannot be, quotes will do."""
+    if generator is None or isinstance(generator, Generator):
+        return generator
+    try:
+        model = generator()
+    except ModelError as error:
+        run.find("generator_unavailable", f"{error} The answer is made of quotes.", error.fix)
+        model = None
+    run.stage("load_generator", model=model.name if model else "")
+    return model
+
+
+def _refusal(run: _Run, gate: Sufficiency) -> Answer:
+    """Say that the documents do not answer."""
+    named = f" No passage found mentions {', '.join(gate.missing)}." if gate.missing else ""
+    for reason in gate.reasons:
+        run.find("not_in_documents", reason[:1].upper() + reason[1:] + ".")
+    return Answer(
+        run.question,
+        NOT_IN_DOCUMENTS + named,
+        "not_in_documents",
+        findings=tuple(run.findings),
+        nearest=tuple(run.hits[:_NEAREST]),
+        generator="extractive",
+        trace=Trace(tuple(run.stages)),
+    )
+
+
+def _written(
+    run: _Run, evidence: EvidenceSet, model: Generator, options: GenerationOptions, policy: str
+) -> Coroutine[Event, None, Draft | None]:
+    """Let the generator write; None when it could not, with a finding that says why."""
+    prompt = build_prompt(
+        run.question, evidence.items, generator=model, answer_tokens=options.max_tokens, policy=policy
+    )
+    run.findings += prompt.findings
+    if not prompt.fits:
+        run.find(
+            "question_over_context",
+            f"The question does not fit the {model.context_tokens} tokens that {model.name} reads.",
+            "Ask in fewer words.",
+        )
+        return None
+    try:
+        pieces = draft(model, prompt.messages, options)
+        while True:
+            try:
+                yield TokenEvent(next(pieces))
+            except StopIteration as stop:
+                written: Draft = stop.value
+                break
+    except GenerationError as error:
+        run.find("generation_failed", f"{error} The answer is made of quotes.", error.fix)
+        run.stage("draft", failed=type(error).__name__, prompt_tokens=prompt.tokens)
+        return None
+    run.stage(
+        "draft",
+        finish=written.reason,
+        prompt_tokens=written.prompt_tokens or prompt.tokens,
+        generated_tokens=written.generated_tokens,
+        reused_tokens=written.reused_tokens,
+        removed=prompt.removed,
+    )
+    if written.reason != "stop":
+        why = {"length": "reached the limit of tokens", "deadline": "ran out of time", "dropped": "broke off"}[
+            written.reason
+        ]
+        run.find(
+            "draft_incomplete",
+            f"{model.name} {why}, so its text is incomplete.",
+            "Raise answer_tokens or answer_seconds.",
+        )
+    return written
+
+
+def _assessed(run: _Run, ranking: Ranking, evidence: EvidenceSet, written: Draft | None) -> list[Assessed]:
+    """Split the draft into claims and check each against the sentences that the generator was given."""
+    claims = [claim for claim in split_claims(written.text) if claim.plain] if written is not None else []
+    if not claims:
+        return []
+    inside = [i for i, sentence in enumerate(ranking.sentences) if _within(sentence, evidence.items)]
+    vectors = None if ranking.vectors is None else ranking.vectors[np.array(inside, dtype=np.int64)]
+    numbered = {item.number: item.passage.id for item in evidence.items}
+    run.findings += unknown_citations(claims, numbered)
+    assessed = assess(
+        claims,
+        [ranking.sentences[i] for i in inside],
+        vectors,
+        encoder=run.encoder,
+        terms=run.terms,
+        question=run.question,
+        numbered=numbered,
+    )
+    verdicts = [item.check.verdict for item in assessed]
+    run.stage(
+        "verify", claims=len(claims), **{name: verdicts.count(name) for name in ("supported", "partly", "unsupported")}
+    )
+    return assessed
+
+
+def _within(sentence: Sentence, items: Sequence[Evidence]) -> bool:
+    """Tell whether a sentence lies in the evidence."""
+    return any(
+        item.passage.id == sentence.passage.id and item.start <= sentence.start and sentence.end <= item.end
+        for item in items
+    )
+
+
+def _composed(
+    run: _Run, ranking: Ranking, assessed: list[Assessed], policy: str, always: bool, limit: int
+) -> tuple[Writer, bool]:
+    """Write the answer: the draft's claims that may be shown, then quotes; tell whether the generator wrote any."""
+    writer = Writer()
+    said = [item for item in assessed if not _ABSTAINS.search(item.claim.plain)]
+    if len(said) < len(assessed):
+        run.find("generator_abstained", "The model says that the passages do not answer; judge by the quotes.")
+    for item in said:
+        if item.check.verdict == "supported" or not (always or policy == "drop"):
+            _write_claim(run, writer, item)
+        else:
+            problems = "; ".join(item.check.problems)
+            run.find("claim_left_out", f"The model also wrote {item.claim.plain!r}: {problems}.")
+    by_model = bool(writer.claims)
+    if always or not any(claim.verdict == "supported" for claim in writer.claims):
+        for index, quote in enumerate(best_quotes(ranking, limit=limit)):
+            writer.write(quote.text, [quote], _QUOTED, separator="\n" if index else "\n\n")
+    return writer, by_model
+
+
+def _write_claim(run: _Run, writer: Writer, item: Assessed) -> None:
+    """Append one claim of the draft, with citations only where they carry something."""
+    spans = item.alignment.spans if item.check.verdict != "unsupported" else ()
+    if not spans:
+        run.find(
+            "claim_without_citation", f"No passage carries this claim: {item.claim.plain!r}.", "Do not rely on it."
+        )
+    writer.write(item.claim.plain, spans, item.check)
+
+
+def _told(
+    run: _Run,
+    writer: Writer,
+    gate: Sufficiency,
+    evidence: EvidenceSet,
+    text_of: Callable[[Passage], str],
+    generator: str,
+) -> Iterator[Event]:
+    """Check the quotes, then tell citations, verdicts and the whole answer."""
+    run.findings += writer.unresolved(text_of)
+    run.stage("cite", citations=len(writer.citations))
+    for citation in writer.citations:
+        yield CitationEvent(citation)
+    for claim in writer.claims:
+        yield VerdictEvent(claim)
+    yield DoneEvent(
+        Answer(
+            run.question,
+            writer.text,
+            gate.outcome,
+            tuple(writer.claims),
+            writer.citations,
+            tuple(run.findings),
+            evidence.items,
+            generator=generator,
+            trace=Trace(tuple(run.stages)),
+        )
+    )

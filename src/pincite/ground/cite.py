@@ -1,0 +1,126 @@
+"""Tie a claim to the exact spans that carry it, and check that every quote is where it says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.generate.evidence import Sentence
+from pincite.generate.relevance import Terms, coverage
+from pincite.text import line_of, line_starts
+from pincite.types import Citation, Finding, Passage
+
+_COSINE_WEIGHT = 0.5  # lexical overlap and meaning count alike; without an encoder only overlap counts
+_HINT = 0.1  # what a marker in the text adds for the passage it names: it breaks ties, it proves nothing
+_GAIN = 0.2  # of the claim's terms that a second span must add to be cited too
+_SPANS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The spans that carry a claim best, best first; none when nothing is near."""
+
+    spans: tuple[Sentence, ...]
+    cosine: float  # of the claim and the nearest span, -1 to 1; 0 without an encoder
+    covered: float  # share of the claim's terms in the spans together, 0 to 1
+
+
+def align(
+    claim: str,
+    spans: Sequence[Sentence],
+    *,
+    terms: Terms,
+    vector: NDArray[np.float32] | None = None,
+    vectors: NDArray[np.float32] | None = None,
+    hinted: Collection[str] = (),
+) -> Alignment:
+    """Find the one or two spans that carry a claim.
+
+    Args:
+        claim: its text without markers.
+        spans: sentences of the evidence.
+        terms: gives content terms.
+        vector: of the claim, (dimension,); None without an encoder.
+        vectors: of the spans, (spans, dimension).
+        hinted: ids of passages that the claim's own markers name.
+
+    Returns:
+        Best span first; a second only when it carries terms that the first does not. Ties go to the earlier span in
+        the order given.
+    """
+    wanted = frozenset(terms.wanted(claim))
+    if not spans:
+        return Alignment((), 0.0, 0.0)
+    cosines = vectors @ vector if vectors is not None and vector is not None else None
+    overlaps = np.array([coverage(wanted, span.terms) for span in spans])
+    scores = overlaps if cosines is None else _COSINE_WEIGHT * cosines + (1 - _COSINE_WEIGHT) * overlaps
+    scores = scores + [_HINT * (span.passage.id in hinted) for span in spans]
+    best = int(np.argmax(scores))
+    near = 0.0 if cosines is None else float(cosines[best])
+    if overlaps[best] == 0 and near < 0.3:
+        return Alignment((), near, 0.0)
+    chosen = [spans[best]]
+    covered = spans[best].terms
+    while len(chosen) < _SPANS and wanted:
+        gains = np.array([len((span.terms - covered) & wanted) / len(wanted) for span in spans])
+        following = int(np.argmax(gains + 1e-3 * scores))
+        if gains[following] < _GAIN:
+            break
+        chosen.append(spans[following])
+        covered |= spans[following].terms
+    return Alignment(tuple(chosen), near, coverage(wanted, covered))
+
+
+class Citations:
+    """Numbers citations from 1 in order of first use; a span that is cited again keeps its number."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._known: dict[tuple[str, int, int], Citation] = {}
+
+    def cite(self, passage: Passage, start: int, end: int) -> int:
+        """Give the number of a span, in document offsets."""
+        key = (passage.id, start, end)
+        if key not in self._known:
+            self._known[key] = make_citation(len(self._known) + 1, passage, start, end)
+        return self._known[key].number
+
+    @property
+    def all(self) -> tuple[Citation, ...]:
+        """The citations by number."""
+        return tuple(self._known.values())
+
+
+def make_citation(number: int, passage: Passage, start: int, end: int) -> Citation:
+    """Cite a span, in document offsets, of a passage."""
+    first, last = start - passage.start, end - passage.start
+    lines = line_starts(passage.text)
+    return Citation(
+        number=number,
+        passage_id=passage.id,
+        uri=passage.uri,
+        version=passage.version,
+        start=start,
+        end=end,
+        quote=passage.text[first:last],
+        title=passage.title,
+        page=passage.page_from,
+        heading_path=passage.heading_path,
+        line_from=passage.line_from + line_of(lines, first) - 1,
+        line_to=passage.line_from + line_of(lines, max(first, last - 1)) - 1,
+    )
+
+
+def check_citation(citation: Citation, text: str) -> Finding | None:
+    """Compare a quote with the canonical text of the version it cites; None when they are equal."""
+    if text[citation.start : citation.end] == citation.quote and citation.quote:
+        return None
+    return Finding(
+        "citation_unresolved",
+        f"Quote {citation.number} is not at {citation.uri} version {citation.version}, "
+        f"characters {citation.start} to {citation.end}.",
+        "Do not rely on that quote; run `pincite doctor` and add the document again.",
+    )

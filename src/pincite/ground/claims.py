@@ -1,0 +1,104 @@
+"""Split a text into claims: sentences with exact offsets, and the citation markers that their writer put there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import regex
+
+from pincite.text import sentences
+from pincite.types import Finding
+
+_NUMBERS = r"\d{1,4}(?:\s*[-–,;]\s*\d{1,4})*"
+_MARKER = regex.compile(rf"[\[【]\s*({_NUMBERS})\s*[\]】]")
+_ONLY_MARKERS = regex.compile(rf"(?:{_MARKER.pattern}|[\s.,;:])+")
+_LEADING_MARKERS = regex.compile(rf"(?:{_MARKER.pattern}\s*)+")
+_WIDEST_RANGE = 50  # [1-9999] is not a citation
+
+
+@dataclass(frozen=True, slots=True)
+class DraftClaim:
+    """A sentence before it is checked. ``text == whole[start:end]``; ``plain`` is the text without markers."""
+
+    start: int
+    end: int
+    text: str
+    plain: str
+    hints: tuple[int, ...] = ()  # numbers in the markers, in order, each once
+
+
+def split_claims(text: str) -> list[DraftClaim]:
+    """Split a text into claims that cover all of it but space, in order.
+
+    Markers such as ``[1]``, ``[2, 3]`` and ``[1-3]`` belong to the sentence before them on the same line, also after
+    the full stop; at the start of a line they belong to the sentence that follows.
+    """
+    spans: list[list[int]] = []
+    for start, end in sentences(text):
+        moved = _markers_of_previous(text, start, end, bool(spans))
+        if moved > start:
+            spans[-1][1] = _trimmed(text, start, moved)
+            start = moved
+        if start < end:
+            spans.append([start, end])
+    return [_claim(text, start, end) for start, end in spans]
+
+
+def _markers_of_previous(text: str, start: int, end: int, has_previous: bool) -> int:
+    """Give where a sentence starts once the markers that belong to the sentence before it are taken off."""
+    if not has_previous:
+        return start
+    only = _ONLY_MARKERS.fullmatch(text, start, end)
+    if only:
+        return end
+    leading = _LEADING_MARKERS.match(text, start, end)
+    line = text[:start].rpartition("\n")[2]
+    return leading.end() if leading and line.strip() else start
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """Give the end without the space before it."""
+    return start + len(text[start:end].rstrip())
+
+
+def _claim(text: str, start: int, end: int) -> DraftClaim:
+    """Read the markers of one claim."""
+    body = text[start:end]
+    hints = [number for found in _MARKER.finditer(body) for number in _numbers(found[1])]
+    return DraftClaim(start, end, body, without_markers(body), tuple(dict.fromkeys(hints)))
+
+
+def without_markers(text: str) -> str:
+    """Take the markers out of a text, with the space before each."""
+    return str(regex.sub(rf"[ \t]*{_MARKER.pattern}", "", text)).strip()
+
+
+def _numbers(marker: str) -> list[int]:
+    """Read ``2``, ``2, 3`` and ``2-4``."""
+    numbers: list[int] = []
+    for part in regex.split(r"\s*[,;]\s*", marker):
+        first, last = (
+            (int(bound) for bound in (*regex.split(r"\s*[-–]\s*", part), part)[:2])
+            if "-" in part or "–" in part
+            else (int(part),) * 2
+        )
+        if last - first <= _WIDEST_RANGE:
+            numbers.extend(range(first, last + 1))
+        else:
+            numbers.extend((first, last))
+    return numbers
+
+
+def unknown_citations(claims: Collection[DraftClaim], known: Collection[int]) -> list[Finding]:
+    """Report each number that a marker names but the evidence does not have."""
+    return [
+        Finding(
+            "citation_unknown",
+            f"The text cites [{number}], which is no passage it was given: {claim.plain[:80]!r}.",
+            "Trust the quotes: that reference was made up.",
+        )
+        for claim in claims
+        for number in claim.hints
+        if number not in known
+    ]

@@ -1,0 +1,120 @@
+"""Assess claims against evidence, and write the text of an answer with its claims and citations in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.errors import PinciteError
+from pincite.generate.evidence import Sentence
+from pincite.generate.relevance import Terms, encode_within
+from pincite.ground.cite import Alignment, Citations, align, check_citation
+from pincite.ground.claims import DraftClaim
+from pincite.ground.verify import Check, verify
+from pincite.models.protocols import Encoder
+from pincite.types import Citation, Claim, Finding, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """A claim with the spans that carry it and the verdict."""
+
+    claim: DraftClaim
+    alignment: Alignment
+    check: Check
+
+
+def assess(
+    claims: Sequence[DraftClaim],
+    spans: Sequence[Sentence],
+    vectors: NDArray[np.float32] | None,
+    *,
+    encoder: Encoder | None,
+    terms: Terms,
+    question: str = "",
+    numbered: Mapping[int, str] | None = None,
+) -> list[Assessed]:
+    """Align each claim to the spans and verify it against those.
+
+    Args:
+        claims: in the order of the text.
+        spans: sentences of the evidence.
+        vectors: of the spans, (spans, dimension); None without an encoder.
+        encoder: encodes the claims.
+        terms: gives content terms.
+        question: may name what a claim is about.
+        numbered: passage id by the number that a marker in the text may use.
+
+    Returns:
+        One for each claim, in the same order.
+    """
+    encoded = encode_within(encoder, [claim.plain for claim in claims]) if encoder is not None else None
+    assessed = []
+    for index, claim in enumerate(claims):
+        hinted = [numbered[number] for number in claim.hints if number in numbered] if numbered else []
+        vector = None if encoded is None else encoded[index]
+        found = align(claim.plain, spans, terms=terms, vector=vector, vectors=vectors, hinted=hinted)
+        source = "\n".join(span.text for span in found.spans)
+        context = "\n".join([question, *(span.passage.context for span in found.spans)])
+        check = verify(
+            claim.plain, source, terms=terms, cosine=found.cosine, has_encoder=encoder is not None, context=context
+        )
+        assessed.append(Assessed(claim, found, check))
+    return assessed
+
+
+class Writer:
+    """Writes an answer claim by claim, so that offsets, claims and citation numbers always agree."""
+
+    def __init__(self) -> None:
+        """Start with an empty text."""
+        self.text = ""
+        self.claims: list[Claim] = []
+        self._citations = Citations()
+        self._passages: dict[int, Passage] = {}
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The citations so far, by number."""
+        return self._citations.all
+
+    def write(self, text: str, spans: Sequence[Sentence], check: Check, *, separator: str = " ") -> None:
+        """Append a claim and the numbers of the spans it cites."""
+        numbers = [self._number(span) for span in spans]
+        body = text + (" " + "".join(f"[{number}]" for number in numbers) if numbers else "")
+        start = len(self.text) + len(separator) * bool(self.text)
+        self.text = f"{self.text}{separator}{body}" if self.text else body
+        self.claims.append(
+            Claim(start, len(self.text), body, check.verdict, tuple(numbers), check.support, check.problems)
+        )
+
+    def _number(self, span: Sentence) -> int:
+        """Cite a span."""
+        number = self._citations.cite(span.passage, span.start, span.end)
+        self._passages[number] = span.passage
+        return number
+
+    def unresolved(self, text_of: Callable[[Passage], str]) -> list[Finding]:
+        """Check every quote against the canonical text of its version; report each that is not there."""
+        texts: dict[tuple[str, int], str] = {}
+        findings = []
+        for citation in self.citations:
+            key = (citation.uri, citation.version)
+            try:
+                if key not in texts:
+                    texts[key] = text_of(self._passages[citation.number])
+                finding = check_citation(citation, texts[key])
+            except PinciteError as error:
+                finding = Finding(
+                    "citation_unresolved", f"Quote {citation.number} cannot be checked: {error}", error.fix
+                )
+            findings += [finding] if finding else []
+        return findings
+
+
+def numbers_of(passages: Collection[tuple[int, Passage]]) -> dict[int, str]:
+    """Map evidence numbers to passage ids."""
+    return {number: passage.id for number, passage in passages}

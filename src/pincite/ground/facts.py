@@ -1,0 +1,291 @@
+"""Read the facts a sentence commits to: numbers with units, dates, names, negation, quantifiers, opposites.
+
+Reading is by rule and errs towards finding a fact: a checker must rather ask than wave through. Numbers, units and
+names work in any script; dates and words are read in English.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from decimal import Decimal
+
+import regex
+
+_UNITS = {
+    "%": "% percent pct percentage",
+    "$": "$ dollar dollars usd",
+    "€": "€ euro euros eur",
+    "£": "£ pound pounds gbp",
+    "¥": "¥ yen jpy yuan",
+    "km": "km kilometre kilometres kilometer kilometers",
+    "m": "m metre metres meter meters",
+    "cm": "cm centimetre centimetres centimeter centimeters",
+    "mm": "mm millimetre millimetres millimeter millimeters",
+    "mi": "mi mile miles",
+    "ft": "ft foot feet",
+    "kg": "kg kilogram kilograms kilogramme kilogrammes",
+    "g": "g gram grams gramme grammes",
+    "mg": "mg milligram milligrams",
+    "t": "t ton tons tonne tonnes",
+    "l": "l litre litres liter liters",
+    "ms": "ms millisecond milliseconds",
+    "s": "s sec secs second seconds",
+    "min": "min mins minute minutes",
+    "h": "h hr hrs hour hours",
+    "d": "day days",
+    "week": "week weeks",
+    "month": "month months",
+    "year": "year years yr yrs",
+    "°C": "°c celsius",
+    "°F": "°f fahrenheit",
+    "KB": "kb kilobyte kilobytes",
+    "MB": "mb megabyte megabytes",
+    "GB": "gb gigabyte gigabytes",
+    "TB": "tb terabyte terabytes",
+    "W": "w watt watts",
+    "kW": "kw kilowatt kilowatts",
+    "MW": "mw megawatt megawatts",
+    "V": "v volt volts",
+    "Hz": "hz hertz",
+}
+_UNIT_OF = {alias: unit for unit, aliases in _UNITS.items() for alias in aliases.split()}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 1_000,
+    "k": 1_000,
+    "million": 1_000_000,
+    "mn": 1_000_000,
+    "billion": 1_000_000_000,
+    "bn": 1_000_000_000,
+    "trillion": 1_000_000_000_000,
+}
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_WORDS = (
+    {word: value for value, word in enumerate(_ONES.split())}
+    | {word: 20 + 10 * index for index, word in enumerate(_TENS.split())}
+    | {word: 1 + index for index, word in enumerate(_ORDINALS.split())}
+)
+_VAGUE = {"one", "first", "second", "third"}  # also pronouns and connectives: they confirm a number, they claim none
+_NUMBER = regex.compile(
+    r"(?P<currency>[$€£¥])?\s?(?P<digits>(?<![\p{L}\d])\d+(?:[.,]\d+)*)(?P<fraction>[¼½¾])?(?P<ordinal>st|nd|rd|th)?(?![\p{L}&&[^kKmMgGtTsSdDhHcClLvVwWbB]])"
+    r"|\b(?P<word>" + "|".join(_WORDS) + r")\b(?:-(?P<unit_word>" + "|".join(_ONES.split()[1:10]) + r")\b)?",
+    regex.IGNORECASE | regex.V1,
+)
+_AFTER = regex.compile(r"[\s-]?(?P<word>%|°?\p{L}+|per cent)", regex.IGNORECASE)
+_FRACTIONS = {"¼": Decimal("0.25"), "½": Decimal("0.5"), "¾": Decimal("0.75")}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number as written, its possible values, and its unit where it has a known one."""
+
+    text: str
+    values: frozenset[Decimal]  # "1.234" may be 1234 elsewhere in the world
+    unit: str
+    start: int
+    vague: bool = False
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Read the numbers in a text, in order."""
+    return [_quantity(text, found) for found in _NUMBER.finditer(text)]
+
+
+def _quantity(text: str, found: regex.Match[str]) -> Quantity:
+    """Read one number with the scale and unit that follow it."""
+    word = (found["word"] or "").lower()
+    if word:
+        ones = (found["unit_word"] or "").lower()
+        values = {Decimal(_WORDS[word] + (_WORDS[ones] if ones else 0))}
+    else:
+        values = {value + _FRACTIONS.get(found["fraction"] or "", 0) for value in _values(found["digits"])}
+    unit = found["currency"] or ""
+    end = found.end()
+    for _ in range(2):  # a scale, then a unit
+        after = _AFTER.match(text, end)
+        following = after["word"].lower() if after else ""
+        if following in _SCALES:
+            values = {value * _SCALES[following] for value in values}
+            end = after.end()
+        elif following == "per cent" or following in _UNIT_OF:
+            unit = unit or _UNIT_OF.get(following, "%")
+            break
+    return Quantity(found[0].strip(), frozenset(values), unit, found.start(), word in _VAGUE and not unit)
+
+
+def _values(digits: str) -> set[Decimal]:
+    """Read digits with separators in every way that makes sense."""
+    plain = "".join(str(unicodedata.digit(char)) if char.isdigit() and not char.isascii() else char for char in digits)
+    readings = {plain.replace(",", ""), plain.replace(".", "").replace(",", ".")}
+    if "," not in plain or "." not in plain:
+        readings.add(plain.replace(",", ".") if plain.count(",") == 1 else plain.replace(",", ""))
+    return {Decimal(reading) for reading in readings if reading.count(".") <= 1}
+
+
+_MONTHS = "january february march april may june july august september october november december"
+_MONTH_OF = {name[:3]: index + 1 for index, name in enumerate(_MONTHS.split())}
+_MONTH = r"(?P<month>(?:Jan|Febr?|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)|(?:"
+_MONTH += "|".join(name.title() for name in _MONTHS.split()) + r"))\b\.?"
+_DATES = [
+    regex.compile(r"\b(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})\b"),
+    regex.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<year>\d{{4}})\b)?"),
+    regex.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year>\d{{4}})\b)?"),
+    regex.compile(rf"\b{_MONTH},?\s+(?P<year>\d{{4}})\b"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A date as far as it is given."""
+
+    text: str
+    month: int
+    day: int | None
+    year: int | None
+    start: int
+    end: int
+
+
+def dates(text: str) -> list[Date]:
+    """Read the dates that name a month; a bare year is a number."""
+    found: list[Date] = []
+    for pattern in _DATES:
+        for match in pattern.finditer(text):
+            if all(match.end() <= other.start or match.start() >= other.end for other in found):
+                found.append(_date(match))
+    return sorted(found, key=lambda date: date.start)
+
+
+def _date(match: regex.Match[str]) -> Date:
+    """Read one date."""
+    parts = match.groupdict()
+    month = int(parts["number"]) if parts.get("number") else _MONTH_OF[parts["month"][:3].lower()]
+    day, year = (int(parts[name]) if parts.get(name) else None for name in ("day", "year"))
+    return Date(match[0].strip(), month, day, year, match.start(), match.end())
+
+
+_NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’.&-][\p{L}\p{N}]+)*")
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’][\p{L}]+)*")
+_NO_NAMES = frozenset(f"{_MONTHS} monday tuesday wednesday thursday friday saturday sunday i mr mrs ms dr".split())
+
+
+def names(text: str) -> list[str]:
+    """Give capitalised words, in order; the first word of the text only when another one follows it at once."""
+    found = list(_NAME.finditer(text))
+    first = len(text) - len(text.lstrip("\"'“‘«([* "))
+    kept = []
+    for index, match in enumerate(found):
+        following = found[index + 1].start() if index + 1 < len(found) else -2
+        initial = match.start() <= first
+        if initial and not (following == match.end() + 1 or match[0][1:] != match[0][1:].lower()):
+            continue
+        name = regex.sub(r"['’]s$", "", match[0])
+        if plain(name) not in _NO_NAMES:
+            kept.append(name)
+    return list(dict.fromkeys(kept))
+
+
+def plain(word: str) -> str:
+    """Fold case and accents."""
+    parts = unicodedata.normalize("NFKD", word).casefold()
+    return "".join(char for char in parts if not unicodedata.combining(char))
+
+
+def words(text: str) -> list[str]:
+    """Give the folded words of a text, in order."""
+    return [plain(word) for word in _WORD.findall(text)]
+
+
+def initials(text: str) -> set[str]:
+    """Give the acronyms that runs of capitalised words in a text would have."""
+    runs = regex.findall(r"\p{Lu}[\p{L}\p{M}]+(?:\s+(?:of|the|and|for|de)?\s*\p{Lu}[\p{L}\p{M}]+)+", text)
+    return {"".join(word[0] for word in regex.findall(r"\p{Lu}\w*", run)).casefold() for run in runs}
+
+
+_NEGATIONS = (
+    "not no never none neither nor without cannot nobody nothing nowhere lack lacks lacked lacking fail fails failed "
+    "unable absent absence hardly rarely kein keine keinen nicht nie ohne pas jamais sans sin nunca não sem non mai не нет без"
+)
+_NEGATION = frozenset(_NEGATIONS.split())
+_SCOPE_WORDS = 5
+_CLAUSE_END = regex.compile(r"[,.;:!?()]|\b(?:but|however|although|because|aber|mais|pero)\b")
+
+
+def negated(text: str) -> list[str]:
+    """Give what each negation in a text covers: the up to five words that follow it in its clause."""
+    found = []
+    for match in _WORD.finditer(text):
+        word = match[0].casefold().replace("’", "'")
+        if word in _NEGATION or word.endswith("n't"):
+            rest = _CLAUSE_END.split(text[match.end() :], maxsplit=1)[0]
+            found.append(" ".join(_WORD.findall(rest)[:_SCOPE_WORDS]))
+    return found
+
+
+_QUANTIFIERS = {
+    "all": r"all|every|each|always|everyone|everything|entire(?:ly)?|whole|completely",
+    "only": r"only|solely|exclusively|sole|just",
+    "most": r"most|majority|mostly|mainly|primarily|largely",
+    "at least": r"at least|more than|over|above|exceed(?:s|ed|ing)?|minimum(?: of)?|greater than",
+    "at most": r"at most|less than|fewer than|under|below|up to|maximum(?: of)?|within",
+}
+_QUANTIFIER = {name: regex.compile(rf"\b(?:{words})\b", regex.IGNORECASE) for name, words in _QUANTIFIERS.items()}
+_BOUNDS = ("at least", "at most")
+
+
+def quantifiers(text: str) -> dict[str, str]:
+    """Give the kinds of quantifier in a text, each with the word that says it; bounds only before a number."""
+    found = {}
+    for kind, pattern in _QUANTIFIER.items():
+        for match in pattern.finditer(text):
+            if kind not in _BOUNDS or regex.match(
+                r"\s+[$€£¥]?(?:a |an |the )?(?:\d|\p{L}+\s\d|" + "|".join(_WORDS) + ")", text[match.end() :]
+            ):
+                found[kind] = match[0]
+                break
+    return found
+
+
+_OPPOSITES = [
+    (
+        r"increas\w*|ris(?:e|es|en|ing)|rose|grew|grow\w*|gain\w*",
+        r"decreas\w*|fall(?:s|en|ing)?|fell|declin\w*|drop\w*|reduc\w*|los(?:t|s|es)",
+    ),
+    (r"higher|more|larger|greater|bigger", r"lower|less|smaller|fewer"),
+    (r"before|earlier|prior", r"after|later"),
+    (r"first|earliest", r"last|latest|final"),
+    (r"north\w*", r"south\w*"),
+    (r"east\w*", r"west\w*"),
+    (r"allow\w*|permit\w*", r"forbid\w*|prohibit\w*|prevent\w*|ban(?:s|ned)?"),
+    (r"accept\w*|approv\w*", r"reject\w*|refus\w*|den(?:y|ies|ied)"),
+    (r"positive\w*", r"negative\w*"),
+    (r"maximum|maximal|highest|largest", r"minimum|minimal|lowest|smallest"),
+    (r"activat\w*|promot\w*|induc\w*|stimulat\w*|enhanc\w*", r"inhibit\w*|suppress\w*|block\w*|impair\w*"),
+    (r"win|wins|won|victor\w*", r"lose|loses|lost|defeat"),
+    (r"open(?:s|ed|ing)?", r"clos(?:e|es|ed|ing)"),
+    (r"true|correct", r"false|incorrect|wrong"),
+]
+_OPPOSITE = [
+    pair
+    for one, other in _OPPOSITES
+    for left, right in ((one, other), (other, one))
+    for pair in [
+        (regex.compile(rf"\b(?:{left})\b", regex.IGNORECASE), regex.compile(rf"\b(?:{right})\b", regex.IGNORECASE))
+    ]
+]
+
+
+def opposites(claim: str, source: str) -> list[tuple[str, str]]:
+    """Give pairs (word of the claim, its opposite in the source) where neither side has both words."""
+    found = []
+    for mine, theirs in _OPPOSITE:
+        said, opposite = mine.search(claim), theirs.search(source)
+        if said and opposite and not mine.search(source) and not theirs.search(claim):
+            found.append((said[0], opposite[0]))
+    return found
