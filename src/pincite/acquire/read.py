@@ -1,0 +1,102 @@
+"""Bytes become a reading: canonical text and its structure, by the reader of their media type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import cast
+
+from pincite.acquire.identify import CODE_TYPES, DATA_TYPES
+from pincite.acquire.load import load
+from pincite.acquire.readers.base import Reader
+from pincite.acquire.uri import document_id, path_of, shown, uri_of
+from pincite.errors import SourceError, SourceUndecodable, SourceUnsupported
+from pincite.types import Reading, Source
+
+__all__ = ["READERS", "document_id", "load", "path_of", "read", "uri_of"]
+
+# Media type: a reader, or the name of the module in readers/ whose ``read`` is one (imported at first use).
+READERS: dict[str, Reader | str] = {
+    "text/plain": "text",
+    "text/x-asciidoc": "text",
+    "text/x-tex": "text",
+    "text/x-org": "text",
+    "text/x-subtitles": "text",
+    "text/markdown": "markdown",
+    "text/html": "html",
+    "text/x-rst": "rst",
+    **dict.fromkeys(CODE_TYPES, "code"),
+    **dict.fromkeys(DATA_TYPES, "data"),
+}
+_CALLED = {  # the beginning of a media type: what people call it
+    "application/pdf": "a PDF document",
+    "application/vnd.openxml": "an office document",
+    "application/vnd.oasis": "an office document",
+    "application/vnd.ms": "an office document",
+    "application/msword": "an office document",
+    "application/x-ole": "an old office document",
+    "application/rtf": "a rich text document",
+    "application/epub": "an e-book",
+    "application/x-ipynb": "a notebook",
+    "application/mbox": "a mailbox",
+    "message/": "a mail",
+    "image/": "an image",
+    "audio/": "a sound",
+    "video/": "a film",
+    "application/zip": "an archive",
+}
+
+
+def read(source: Source, data: bytes) -> Reading:
+    """Read a document with the reader of its media type.
+
+    Args:
+        source: what the bytes are.
+        data: all of them.
+
+    Returns:
+        The reading, its language detected where the reader left it open. Blocks are sorted, do not overlap, lie
+        within the text, and leave nothing but white space outside.
+
+    Raises:
+        SourceUnsupported: there is no reader for the media type yet.
+        SourceUndecodable: the bytes are not what they seem to be.
+    """
+    path = path_of(source.uri)
+    reader = _reader(source.media_type, shown(path.name))
+    try:
+        reading = reader(data, shown(path.name), source.media_type)
+    except SourceError as error:
+        raise type(error)(f"{shown(path)}: {error}", fix=error.fix) from error
+    _check(reading, shown(path))
+    return reading if reading.language else replace(reading, language=_language(reading.text))
+
+
+def _reader(media_type: str, name: str) -> Reader:
+    """Find a media type's reader."""
+    entry = READERS.get(media_type)
+    if entry is None:
+        called = next((called for start, called in _CALLED.items() if media_type.startswith(start)), "no text")
+        fix = "Save it as text, Markdown or HTML, and add that."
+        raise SourceUnsupported(f"{name} is {called} ({media_type}), which is not readable yet.", fix=fix)
+    if isinstance(entry, str):
+        return cast(Reader, import_module(f"pincite.acquire.readers.{entry}").read)
+    return entry
+
+
+def _check(reading: Reading, name: str) -> None:
+    """Refuse a reading whose blocks are out of order or out of the text; everything later relies on them."""
+    last = 0
+    for block in reading.blocks:
+        if not last <= block.start < block.end <= len(reading.text):
+            message = f"{name}: the reader gave a block at {block.start}-{block.end} that does not fit."
+            raise SourceUndecodable(message, fix="Report this as a defect of the reader.")
+        last = block.end
+
+
+def _language(text: str) -> str:
+    """Detect the language of a text from its beginning, and its middle if it is long."""
+    from pincite.acquire.language import detect_language
+
+    half, size = len(text) // 2, 5_000
+    return detect_language(text if len(text) <= 2 * size else text[:size] + "\n" + text[half : half + size])

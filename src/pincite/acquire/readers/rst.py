@@ -1,0 +1,163 @@
+"""reStructuredText as it stands: sections, literal blocks, tables, lists; directives stay in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pincite.acquire.readers.base import LIST_ITEM, Lines, of_text, one_line, stem
+from pincite.types import Block, Reading, Scalar
+
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*$")
+_SIMPLE_TABLE = re.compile(r"=++(?:[ \t]++=++)+[ \t]*$")
+_CODE = re.compile(r"[ \t]*\.\. (?:code-block|sourcecode|code|parsed-literal|highlight|math)::[ \t]*(\S*)")
+_FIELD = re.compile(r":([A-Za-z][\w -]{0,60}):[ \t]+(\S.*)")
+_LINE = 1000  # characters: no adornment is longer
+
+
+@dataclass(slots=True)
+class _Scan:
+    """The state of one pass over the lines."""
+
+    lines: Lines
+    styles: list[tuple[str, bool]] = field(default_factory=list)  # (adornment, overlined), in order of appearance
+    blocks: list[Block] = field(default_factory=list)
+
+    def add(self, block: Block) -> None:
+        """Append a block."""
+        self.blocks.append(block)
+
+
+def parse(text: str, name: str, media_type: str = "text/x-rst") -> Reading:
+    """Find sections (levels by order of appearance), literal and code blocks, tables, lists and paragraphs.
+
+    Args:
+        text: the canonical text.
+        name: the file's name, the title when there is no section.
+        media_type: not used; every parser has it.
+
+    Returns:
+        The first section's title; the field list at the top, or below that title, as metadata.
+    """
+    scan = _Scan(Lines(text))
+    number = 0
+    while number < len(scan.lines):
+        number = number + 1 if scan.lines.blank(number) else _next(scan, number)
+    title = next((block.label for block in scan.blocks if block.kind == "heading"), "")
+    return Reading(text, title or stem(name), tuple(scan.blocks), metadata=_fields(text, scan.blocks))
+
+
+def _next(scan: _Scan, number: int) -> int:
+    """Add the block that begins at a line; give the line behind it."""
+    for rule in _RULES:
+        behind = rule(scan, number)
+        if behind > number:
+            return behind
+    return _paragraph(scan, number)
+
+
+def _adornment(line: str) -> str:
+    """Give the character of a line of adornment, "" when it is none."""
+    match = _ADORNMENT.match(line) if len(line) <= _LINE else None
+    return match[1] if match else ""
+
+
+def _section(scan: _Scan, number: int) -> int:
+    """Add a section title with its underline, and overline if it has one."""
+    lines = scan.lines
+    over = _adornment(lines[number])
+    title = number + 1 if over else number
+    mark = _adornment(lines.get(title + 1))
+    words = lines.get(title).strip()
+    fits = len(lines.get(title + 1).rstrip()) >= min(len(words), 4)
+    if not mark or not words or not fits or (over and over != mark) or (not over and lines[title][0].isspace()):
+        return number
+    style = (mark, bool(over))
+    if style not in scan.styles:
+        scan.styles.append(style)
+    scan.add(lines.block("heading", number, title + 2, scan.styles.index(style) + 1, one_line(words)))
+    return title + 2
+
+
+def _grid_table(scan: _Scan, number: int) -> int:
+    """Add a grid table: lines that begin with + or |."""
+    lines = scan.lines
+    if not lines[number].lstrip().startswith(("+-", "+=")):
+        return number
+    behind = number
+    while lines.get(behind).lstrip()[:1] in ("+", "|"):
+        behind += 1
+    scan.add(lines.block("table", number, behind))
+    return behind
+
+
+def _simple_table(scan: _Scan, number: int) -> int:
+    """Add a simple table: from its first border to the last one before a blank line."""
+    lines = scan.lines
+    if not _is_border(lines[number]):
+        return number
+    behind = number + 1
+    while behind < len(lines) and not (_is_border(lines[behind]) and lines.blank(behind + 1)):
+        behind += 1
+    behind = min(behind + 1, len(lines))
+    scan.add(lines.block("table", number, behind))
+    return behind
+
+
+def _is_border(line: str) -> bool:
+    """Tell whether a line is a border of a simple table."""
+    return len(line) <= _LINE and bool(_SIMPLE_TABLE.match(line.strip()))
+
+
+def _code(scan: _Scan, number: int) -> int:
+    """Add a code directive with its indented content."""
+    match = _CODE.match(scan.lines[number])
+    if not match:
+        return number
+    behind = _indented(scan.lines, number + 1, _indent(scan.lines[number]))
+    scan.add(scan.lines.block("code", number, behind, label=match[1][:40]))
+    return behind
+
+
+def _indent(line: str) -> int:
+    """Count the white space before a line."""
+    return len(line) - len(line.lstrip())
+
+
+def _indented(lines: Lines, number: int, margin: int) -> int:
+    """Give the line behind those that are blank or indented deeper than the margin; no blank line at the end."""
+    behind = number
+    while number < len(lines) and (lines.blank(number) or _indent(lines[number]) > margin):
+        number += 1
+        behind = behind if lines.blank(number - 1) else number
+    return behind
+
+
+def _paragraph(scan: _Scan, number: int) -> int:
+    """Add a paragraph or list; when it ends in "::", the literal block below it too."""
+    lines = scan.lines
+    behind = number + 1
+    while not lines.blank(behind):
+        behind += 1
+    scan.add(lines.block("list" if LIST_ITEM.match(lines[number]) else "paragraph", number, behind))
+    last = lines[behind - 1]
+    literal = _indented(lines, behind, _indent(last)) if last.rstrip().endswith("::") else behind
+    if literal == behind:
+        return behind
+    first = next(row for row in range(behind, literal) if not lines.blank(row))
+    scan.add(lines.block("code", first, literal))
+    return literal
+
+
+def _fields(text: str, blocks: list[Block]) -> dict[str, Scalar]:
+    """Read the document's field list, if one of its first two blocks is one."""
+    for block in blocks[:2]:
+        pairs = [_FIELD.match(line[:_LINE]) for line in text[block.start : block.end].split("\n")]
+        if block.kind == "paragraph" and pairs[0]:
+            return {pair[1].lower(): pair[2].strip() for pair in pairs if pair}
+    return {}
+
+
+_RULES: tuple[Callable[[_Scan, int], int], ...] = (_section, _grid_table, _simple_table, _code)
+read = of_text(parse)

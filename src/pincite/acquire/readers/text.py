@@ -1,0 +1,31 @@
+"""Plain text: paragraphs and lists between blank lines."""
+
+from __future__ import annotations
+
+from pincite.acquire.readers.base import LIST_ITEM, Lines, of_text, one_line, stem
+from pincite.types import Block, Reading
+
+_TITLE = 100  # characters: a longer first line is the beginning of the text, not its name
+
+
+def parse(text: str, name: str, media_type: str = "text/plain") -> Reading:
+    """Find the paragraphs; the title is the first line if it is short, else the file's name.
+
+    Args:
+        text: the canonical text.
+        name: the file's name.
+        media_type: not used; every parser has it.
+
+    Returns:
+        Blocks of kind "paragraph" or "list".
+    """
+    lines = Lines(text)
+    blocks: list[Block] = []
+    for first, behind in lines.paragraphs():
+        blocks.append(lines.block("list" if LIST_ITEM.match(lines[first]) else "paragraph", first, behind))
+    line = text[blocks[0].start : blocks[0].end].partition("\n")[0].strip() if blocks else ""
+    is_title = 0 < len(line) <= _TITLE and any(char.isalnum() for char in line)
+    return Reading(text, one_line(line) if is_title else stem(name), tuple(blocks))
+
+
+read = of_text(parse)

@@ -1,0 +1,58 @@
+"""The names of things: a path, its URI, and the identity that follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+from pincite.errors import UsageError
+
+_SCHEME = "file://"
+
+
+def absolute(path: str | Path) -> Path:
+    """Make a path absolute and drop its ``.`` and ``..``; symbolic links stay as they are.
+
+    ``Path.absolute`` would keep the dots, and one file would have two identities.
+    """
+    return Path(os.path.abspath(path))  # noqa: PTH100
+
+
+def uri_of(path: str | Path) -> str:
+    """Name a path as a file URI: pure ASCII, every byte of the name kept, the same on every Python version."""
+    if os.name == "nt":
+        return absolute(path).as_uri()
+    return _SCHEME + quote_from_bytes(os.fsencode(absolute(path)))
+
+
+def path_of(uri: str) -> Path:
+    """Give the path that a file URI names; the inverse of ``uri_of``.
+
+    Args:
+        uri: a URI that begins with ``file:///``.
+
+    Returns:
+        The absolute path.
+
+    Raises:
+        UsageError: not a file URI.
+    """
+    if not uri.startswith(_SCHEME + "/"):
+        raise UsageError(f"{uri!r} is not a file URI.", fix="Give a path, or a URI that begins with file:///.")
+    if os.name == "nt":
+        from urllib.request import url2pathname
+
+        return Path(url2pathname(uri.removeprefix(_SCHEME)))
+    return Path(os.fsdecode(unquote_to_bytes(uri.removeprefix(_SCHEME))))
+
+
+def document_id(uri: str) -> str:
+    """Derive a document's id from its URI: 12 hex digits, BLAKE2b-48."""
+    return hashlib.blake2b(uri.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def shown(path: str | Path) -> str:
+    """Write a path for people: what cannot be printed, or is not UTF-8, is escaped."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in str(path))
