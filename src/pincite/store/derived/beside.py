@@ -1,0 +1,145 @@
+"""BM25 of passages that the keyword index does not hold yet, with the formula and the statistics of the index."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from pincite.store.derived.truth import Searched
+
+Analyze = Callable[[str, str], list[str]]  # (text, language) -> terms
+Row = tuple[float, int]  # (score, key)
+
+K1 = 1.2  # term saturation; fixed in tantivy
+B = 0.75  # length normalisation; fixed in tantivy
+DIGITS = 5  # significant ones of a score
+TOKEN_BYTES = 1000  # tantivy drops tokens of 65,530 bytes and more
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """A passage as terms."""
+
+    key: int
+    document_key: int
+    tokens: tuple[str, ...]  # in order, with repeats
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What BM25 knows of a collection."""
+
+    documents: float
+    average: float  # tokens a document
+    frequencies: Mapping[str, int]  # token -> documents that hold it; those that none holds may be absent
+
+
+def token(term: str) -> str:
+    """Write a term so that a whitespace tokenizer keeps it whole.
+
+    Args:
+        term: any string but the empty one.
+
+    Returns:
+        The term; its hash where it holds white space, NUL or a lone surrogate, or is very long.
+    """
+    data = term.encode("utf-8", "surrogatepass")
+    if len(data) <= TOKEN_BYTES and "\0" not in term and term.split() == [term]:
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            pass  # a lone surrogate
+        else:
+            return term
+    return "\x01" + blake2b(data, digest_size=16).hexdigest()
+
+
+def analysed(passage: Searched, analyze: Analyze) -> Analysed:
+    """Turn a passage into tokens.
+
+    Args:
+        passage: as the truth gives it.
+        analyze: (text, language) -> terms.
+
+    Returns:
+        Its tokens; empty terms are left out.
+    """
+    tokens = tuple(token(term) for term in analyze(passage.text, passage.language) if term)
+    return Analysed(passage.key, passage.document_key, tokens, Counter(tokens))
+
+
+def statistics_of(passages: Collection[Analysed]) -> Statistics:
+    """Count a collection, for when there is no index to take the numbers from.
+
+    Args:
+        passages: all of it.
+
+    Returns:
+        Its statistics, with the frequencies of all tokens.
+    """
+    frequencies = Counter(token for passage in passages for token in passage.counts)
+    average = sum(quantised(len(passage.tokens)) for passage in passages) / max(1, len(passages))
+    return Statistics(len(passages), average, frequencies)
+
+
+def score(
+    passages: Iterable[Analysed], tokens: Sequence[str], statistics: Statistics, documents: Collection[int] | None
+) -> list[Row]:
+    """Score passages by BM25 as tantivy does: Robertson and Zaragoza (2009) with Lucene's idf, factor k1 + 1 kept.
+
+    Args:
+        passages: to be scored.
+        tokens: of the query, without repeats.
+        statistics: of the collection.
+        documents: keys of the documents that may be given; None: all.
+
+    Returns:
+        (score, key) of each passage that holds a token, in the order of the passages.
+    """
+    weights = {token: (K1 + 1) * _idf(statistics.frequencies.get(token, 0), statistics.documents) for token in tokens}
+    rows = []
+    for passage in passages:
+        if documents is not None and passage.document_key not in documents:
+            continue
+        norm = K1 * (1 - B + B * quantised(len(passage.tokens)) / max(statistics.average, 1e-9))
+        counts = ((weights[token], passage.counts[token]) for token in tokens if token in passage.counts)
+        parts = [weight * count / (count + norm) for weight, count in counts]
+        if parts:
+            rows.append((rounded(sum(parts)), passage.key))
+    return rows
+
+
+def rounded(value: float) -> float:
+    """Round to 5 significant digits: float32 sums in another order then give the same score, and the key decides.
+
+    Args:
+        value: a score.
+
+    Returns:
+        The nearest number of 5 digits.
+    """
+    return float(f"{value:.{DIGITS}g}")
+
+
+def quantised(length: int) -> int:
+    """Round a length down to what one byte can say, as Lucene's SmallFloat.intToByte4 and tantivy's fieldnorms do.
+
+    Args:
+        length: tokens, 0 or more.
+
+    Returns:
+        The length itself up to 40, then the next lower number of 4 significant bits, counted from 24.
+    """
+    rest = length - 24
+    if rest < 16:
+        return length
+    shift = rest.bit_length() - 4
+    return 24 + (rest >> shift << shift)
+
+
+def _idf(frequency: int, documents: float) -> float:
+    return math.log1p((max(documents - frequency, 0.0) + 0.5) / (frequency + 0.5))

@@ -1,0 +1,235 @@
+"""The files of the keyword index: tantivy, fed with our tokens and queried without a query language."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.errors import LibraryDamaged
+from pincite.store.derived.beside import Analysed, Row, Statistics, rounded
+from pincite.store.derived.stamp import checksum
+
+TOKENS, KEY, DOCUMENT = "tokens", "key", "document_key"
+TOKENIZER = "pincite"
+HEAP = 32 << 20  # bytes the writer may hold; tantivy wants 15 MB or more
+SPARE = 64  # hits asked for beyond the limit: most ties at the cut end there
+META = "meta.json"
+FOOTER_MAGIC = 1337  # tantivy's footer: JSON with the CRC-32 of what is before, its length, this number
+
+
+class Segments:
+    """One tantivy index in one folder. Every failure of tantivy is a ``LibraryDamaged``."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the index in a folder, or begin one in an empty folder.
+
+        Args:
+            folder: it exists.
+
+        Raises:
+            LibraryDamaged: tantivy refuses the files.
+        """
+        import tantivy
+
+        self._tantivy: Any = tantivy
+        self._schema = _schema(tantivy)
+        with _translated():
+            self._index = tantivy.Index(self._schema, path=str(folder), reuse=True)
+            tokenizer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+            self._index.register_tokenizer(TOKENIZER, tokenizer)
+            self._index.config_reader("manual")  # otherwise a thread watches the folder
+            self._index.reload()
+            self.searcher: Any = self._index.searcher()
+
+    @property
+    def count(self) -> int:
+        """How many passages can be found."""
+        return int(self.searcher.num_docs)
+
+    def write(self, passages: Iterable[Analysed], stale: Iterable[int]) -> None:
+        """Remove and add passages in one commit, then see it. An exception leaves the last commit.
+
+        Args:
+            passages: to be added.
+            stale: keys to be removed first; those that are not there are passed over.
+
+        Raises:
+            LibraryDamaged: tantivy cannot write.
+        """
+        with _translated():
+            writer = self._index.writer(HEAP, 1)
+        try:
+            for key in stale:
+                with _translated():
+                    writer.delete_documents_by_term(KEY, key)
+            for passage in passages:
+                with _translated():
+                    writer.add_document(self._document(passage))
+            with _translated():
+                writer.commit()
+                writer.wait_merging_threads()  # so that the files rest when their stamp is written
+        finally:
+            del writer  # frees tantivy's lock, even while an exception is on its way
+        with _translated():
+            self._index.reload()
+            self.searcher = self._index.searcher()
+
+    def search(
+        self, searcher: Any, tokens: Sequence[str], limit: int, documents: Sequence[int] | None, skip: frozenset[int]
+    ) -> list[Row]:
+        """Find the passages with the highest BM25 score.
+
+        tantivy breaks ties by the place in its files, which depends on history. So more hits are taken, until the last
+        one has a lower score than the last that is given: then all that tie at the cut are there, and keys decide.
+
+        Args:
+            searcher: the state to search, from ``self.searcher``.
+            tokens: of the query, without repeats, at least one.
+            limit: how many to give, at least 1.
+            documents: keys of the documents that may be given; None: all.
+            skip: keys that may not be given.
+
+        Returns:
+            At most ``limit`` of (score, key), best first by (-score, key).
+
+        Raises:
+            LibraryDamaged: tantivy cannot read.
+        """
+        with _translated():
+            query = self._query(tokens, documents)
+            width = limit + SPARE + len(skip)
+            while True:
+                hits = searcher.search(query, width, count=False).hits
+                keys = searcher.fast_field_values(KEY, [address for _, address in hits])
+                rows = [(rounded(hit[0]), key) for hit, key in zip(hits, keys, strict=True) if key not in skip]
+                rows = sorted(rows, key=lambda row: (-row[0], row[1]))[:limit]
+                if len(hits) < width or (len(rows) == limit and rounded(hits[-1][0]) < rows[-1][0]):
+                    return rows
+                width *= 4
+
+    def statistics(self, tokens: Sequence[str]) -> Statistics | None:
+        """Ask tantivy what it scores these tokens with; removed passages count until their segment is merged.
+
+        Args:
+            tokens: of a query.
+
+        Returns:
+            The statistics, or None when no passage holds any of the tokens, so that there is nothing to be equal to.
+
+        Raises:
+            LibraryDamaged: tantivy cannot read.
+        """
+        with _translated():
+            query = self._query(tokens, None)
+            hits = self.searcher.search(query, 1, count=False).hits
+            if not hits:
+                return None
+            values = dict(_described(json.loads(query.explain(self.searcher, hits[0][1]).to_json())))
+            frequencies = {token: int(self.searcher.doc_freq(TOKENS, token)) for token in tokens}
+        return Statistics(values["N, total number of docs"], values["avgdl, average length of field"], frequencies)
+
+    def keys(self) -> NDArray[np.int64]:
+        """List the keys of all passages that can be found, ascending; a key that is there twice is given twice."""
+        with _translated():
+            hits = self.searcher.search(self._tantivy.Query.all_query(), max(1, self.count), count=False).hits
+            keys = self.searcher.fast_field_values(KEY, [address for _, address in hits])
+        return np.sort(np.array(keys, dtype=np.int64))
+
+    def _document(self, passage: Analysed) -> Any:
+        document = self._tantivy.Document()
+        document.add_text(TOKENS, " ".join(passage.tokens))
+        document.add_unsigned(KEY, passage.key)
+        document.add_unsigned(DOCUMENT, passage.document_key)
+        return document
+
+    def _query(self, tokens: Sequence[str], documents: Sequence[int] | None) -> Any:
+        query, occur = self._tantivy.Query, self._tantivy.Occur
+        terms = [(occur.Should, query.term_query(self._schema, TOKENS, token, "freq")) for token in tokens]
+        words = query.boolean_query(terms)
+        if documents is None:
+            return words
+        allowed = query.const_score_query(query.term_set_query(self._schema, DOCUMENT, documents), 0.0)
+        return query.boolean_query([(occur.Must, allowed), (occur.Must, words)])
+
+
+def verify(folder: Path, meta: int | None, known: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Check the files of an index against their checksums, at about 4 GB/s.
+
+    Args:
+        folder: of the index.
+        meta: CRC-32 that its ``meta.json`` must have; None: a writer was at work, so it may have any.
+        known: names of files that were checked before; they are never written twice.
+
+    Returns:
+        The names of all files that are checked now.
+
+    Raises:
+        LibraryDamaged: a file is missing or not as it was written.
+    """
+    try:
+        names = files(folder)
+        for name in sorted(names - known):
+            if not _intact(folder / name):
+                raise LibraryDamaged(f"The keyword index's file {name} does not match its checksum.")
+        if checksum(folder / META) != meta and meta is not None:
+            raise LibraryDamaged("The keyword index's list of files does not match its checksum.")
+    except OSError as error:
+        raise LibraryDamaged(f"The keyword index cannot be read: {error}.") from error
+    return names
+
+
+def files(folder: Path) -> frozenset[str]:
+    """Name the files of an index that have a checksum."""
+    names = (path.name for path in folder.iterdir())
+    return frozenset(name for name in names if not name.startswith(".") and name != META)
+
+
+def _intact(path: Path) -> bool:
+    """Check a file against the CRC-32 that tantivy wrote into its footer."""
+    size = path.stat().st_size
+    if size < 8:
+        return False
+    with path.open("rb") as stream:
+        stream.seek(size - 8)
+        length, magic = struct.unpack("<II", stream.read(8))
+        if magic != FOOTER_MAGIC or length > size - 8:
+            return False
+        stream.seek(size - 8 - length)
+        try:
+            footer = json.loads(stream.read(length))
+        except ValueError:
+            return False
+    return isinstance(footer, dict) and footer.get("crc") == checksum(path, size - 8 - length)
+
+
+def _schema(tantivy: Any) -> Any:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field(TOKENS, stored=False, tokenizer_name=TOKENIZER, index_option="freq")
+    for name in (KEY, DOCUMENT):
+        builder.add_unsigned_field(name, stored=False, indexed=True, fast=True)
+    return builder.build()
+
+
+def _described(explanation: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """Walk tantivy's explanation of a score."""
+    yield explanation["description"], explanation["value"]
+    for detail in explanation.get("details", ()):
+        yield from _described(detail)
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Say in our words that tantivy failed; it raises ValueError for nearly everything."""
+    try:
+        yield
+    except (ValueError, OSError, KeyError) as error:
+        raise LibraryDamaged(
+            f"The keyword index cannot be used: {error}.", fix="Rebuild the library's indexes."
+        ) from error
