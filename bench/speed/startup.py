@@ -1,0 +1,77 @@
+"""Time of a fresh process, from the shell's point of view: help, search, ask, with the time of each stage.
+
+Usage: python bench/speed/startup.py [--runs 5] [--docs FOLDER]. Prints JSON. Times are medians; the ratio to
+`python -c pass` is the number to compare across machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+QUESTION = "How does Pincite make sure that a killed process loses nothing?"
+
+
+def seconds(command: list[str], runs: int) -> tuple[float, str]:
+    """Median wall seconds of a command, and what it printed last."""
+    times, printed = [], ""
+    for _ in range(runs):
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        times.append(time.perf_counter() - start)
+        printed = done.stdout
+        assert done.returncode in (0, 1), done.stderr
+    return statistics.median(times), printed
+
+
+def first_token(command: list[str], runs: int) -> float:
+    """Median seconds until the first token of the draft is printed."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            assert process.stdout
+            line = process.stdout.readline()
+            times.append(time.perf_counter() - start)
+            assert json.loads(line)["event"] == "token", line
+            process.stdout.read()
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        pincite = [sys.executable, "-m", "pincite.serve.cli.main"]
+        library = ["--library", str(Path(folder) / "bench.pincite")]
+        subprocess.run([*pincite, *library, "add", str(args.docs)], check=True, capture_output=True)
+        python, _ = seconds([sys.executable, "-c", "pass"], args.runs)
+        report: dict[str, object] = {"python_seconds": python}
+        report["help_seconds"], _ = seconds([*pincite, "--help"], args.runs)
+        for name, command in {
+            "search": ["search", QUESTION, "--json"],
+            "search_keyword": ["search", QUESTION, "--json", "--mode", "keyword"],
+            "ask": ["ask", QUESTION, "--json"],
+            "ask_extract": ["ask", QUESTION, "--json", "--extract"],
+        }.items():
+            wall, printed = seconds([*pincite, *library, *command], args.runs)
+            stages = {s["name"]: s["seconds"] for s in json.loads(printed)["trace"]["stages"]}
+            report[name] = {"wall_seconds": wall, "over_python": wall / python, "stages": stages}
+        report["ask_first_token_seconds"] = first_token(
+            [*pincite, *library, "ask", QUESTION, "--json", "--stream"], args.runs
+        )
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

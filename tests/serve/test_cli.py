@@ -1,0 +1,274 @@
+"""The command line as a person and a script meet it: output, JSON, exit codes, messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pincite.serve.cli.main import main
+from pincite.store.filters import And, Between, Glob, In, Not
+from tests.fakes import HashEncoder
+
+NOTES = {
+    "caches.md": "# Caches\n\nA KV cache stores the keys and values of earlier tokens, so that each new token does not "
+    "recompute them.\n",
+    "lora.md": "---\nyear: 2021\n---\n# Adapters\n\nLoRA adds small trainable matrices to frozen weights.\n",
+    "temperature.md": "# Sampling\n\nTemperature scales the logits before sampling.\n",
+    "scan.pdf": "%PDF-1.7\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of notes, and a command line that uses a small encoder and no generator."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, text in NOTES.items():
+        (notes / name).write_text(text)
+    monkeypatch.setenv("PINCITE_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("PINCITE_LIBRARY", str(tmp_path / "t.pincite"))
+    monkeypatch.setenv("PINCITE_GENERATOR", "none")
+    monkeypatch.setattr("pincite.models.load.load_encoder", lambda *args, **kwargs: HashEncoder())
+    return notes
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_add_reports_each_source_and_a_summary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["add", str(folder), "--json"]) == 0
+    *sources, last = lines(capsys)
+    assert {(Path(s["uri"]).name, s["status"]) for s in sources} == {
+        ("caches.md", "indexed"),
+        ("lora.md", "indexed"),
+        ("temperature.md", "indexed"),
+        ("scan.pdf", "unsupported"),
+    }
+    assert all(set(s) >= {"uri", "status", "version", "passages", "reason", "fix"} for s in sources)
+    assert last["summary"]["indexed"] == 3
+    assert last["summary"]["unsupported"] == 1
+    assert main(["add", str(folder), "--json"]) == 0
+    assert {s["status"] for s in lines(capsys)[:-1]} == {"unchanged", "unsupported"}
+
+
+def test_search_json_has_the_contract_shape(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["add", str(folder)])
+    capsys.readouterr()
+    assert main(["search", "trainable matrices", "--limit", "2", "--json"]) == 0
+    [result] = lines(capsys)
+    assert set(result) == {"question", "mode", "hits", "stale", "trace"}
+    assert result["mode"] == "hybrid"
+    best = result["hits"][0]
+    assert best["uri"].endswith("/lora.md")
+    text = (folder / "lora.md").read_text()
+    assert text[best["start"] : best["end"]] == best["text"]
+    assert len(result["hits"]) == 2
+    assert [hit["rank"] for hit in result["hits"]] == [1, 2]
+
+
+def test_search_sees_a_change_without_being_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["add", str(folder)])
+    (folder / "new.md").write_text("Beam search keeps several hypotheses.\n")
+    (folder / "lora.md").unlink()
+    capsys.readouterr()
+    main(["search", "hypotheses", "--mode", "keyword", "--json"])
+    main(["search", "matrices", "--mode", "keyword", "--json"])
+    found, gone = lines(capsys)
+    assert [Path(hit["uri"]).name for hit in found["hits"]] == ["new.md"]
+    assert gone["hits"] == []
+
+
+def test_ask_cites_exact_quotes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", str(folder), "What avoids recomputing earlier tokens?", "--json"]) == 0
+    [answer] = lines(capsys)
+    assert set(answer) >= {"question", "text", "outcome", "claims", "citations", "findings", "trace"}
+    assert answer["outcome"] == "answered"
+    first = answer["citations"][0]
+    assert first["uri"].endswith("/caches.md")
+    text = (folder / "caches.md").read_text()
+    assert text[first["start"] : first["end"]] == first["quote"]
+    for claim in answer["claims"]:
+        assert answer["text"][claim["start"] : claim["end"]] == claim["text"]
+
+
+def test_ask_for_what_is_not_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", str(folder), "Which vaccines does a kitten need?", "--json"]) == 1
+    [answer] = lines(capsys)
+    assert answer["outcome"] == "not_in_documents"
+    assert answer["citations"] == []
+
+
+def test_ask_of_a_folder_answers_from_that_folder_alone(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "copy.md").write_text(NOTES["caches.md"])
+    main(["add", str(other)])
+    capsys.readouterr()
+    main(["ask", str(folder), "What avoids recomputing earlier tokens?", "--json"])
+    [answer] = lines(capsys)
+    assert {Path(c["uri"]).parent.name for c in answer["citations"]} == {"notes"}
+
+
+def test_show_text_is_exactly_the_text(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    (folder / "odd.txt").write_bytes("Größe\r\n\x00 \u202eend".encode())
+    main(["add", str(folder)])
+    capfdbinary.readouterr()
+    assert main(["show", str(folder / "odd.txt"), "--text"]) == 0
+    assert capfdbinary.readouterr().out == "Größe\r\n\x00 \u202eend".encode()
+
+
+def test_show_a_passage_in_its_context(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["add", str(folder)])
+    capsys.readouterr()
+    main(["search", "logits", "--json", "--mode", "keyword"])
+    passage = lines(capsys)[0]["hits"][0]
+    assert main(["show", passage["passage_id"]]) == 0
+    assert f"⟦{passage['text']}⟧" in capsys.readouterr().out
+
+
+def test_an_older_version_can_be_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["add", str(folder)])
+    (folder / "lora.md").write_text("Something else.\n")
+    main(["add", str(folder)])
+    capsys.readouterr()
+    assert main(["show", str(folder / "lora.md"), "--text", "--version", "1"]) == 0
+    assert "trainable matrices" in capsys.readouterr().out
+
+
+def test_remove_stays_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["add", str(folder)])
+    assert main(["remove", str(folder / "lora.md")]) == 0
+    capsys.readouterr()
+    main(["search", "matrices", "--mode", "keyword", "--json"])
+    assert lines(capsys)[0]["hits"] == []
+    assert main(["list", "--json"]) == 0
+    assert not [row for row in lines(capsys) if row["uri"].endswith("lora.md")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["search", "  "], 2),
+        (["ask", ""], 2),
+        (["add", "no/such/path"], 2),
+        (["remove", "no/such/path"], 2),
+        (["show", "no/such/path"], 2),
+        (["check", "no/such/file"], 2),
+        (["search", "x", "--where", "nonsense"], 2),
+        (["config", "nonsense"], 2),
+        (["search", "x", "--limit", "0"], 2),
+        (["models", "path", "no-such-model"], 4),
+    ],
+)
+def test_wrong_use_says_what_to_do(
+    arguments: list[str], code: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == code
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("pincite: ")
+    assert len(printed.err.splitlines()) == 2, "one sentence for what happened, one for what to do"
+    assert main([*arguments, "--json"]) == code
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["code"]
+    assert error["fix"]
+
+
+def test_nothing_found(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert main(["list"]) == 1
+    assert main(["add", str(empty)]) == 1
+    assert main(["search", "anything"]) == 1
+    assert main(["ask", str(empty), "anything at all"]) == 1
+
+
+def test_a_source_that_fails_gives_3_and_the_others_are_in(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "broken.html").write_bytes(b"\xff\xfe\x00" + bytes(range(256)) * 50)
+    (folder / "bad.md").symlink_to(folder / "nowhere")
+    code = main(["add", str(folder), "--json"])
+    *sources, _ = lines(capsys)
+    statuses = {Path(s["uri"]).name: s["status"] for s in sources}
+    assert statuses["caches.md"] == "indexed"
+    assert code == (3 if "failed" in statuses.values() or "partly" in statuses.values() else 0)
+    assert all(s["reason"] for s in sources if s["status"] in ("failed", "partly", "unsupported", "skipped"))
+
+
+def test_where_restricts_inside_the_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["add", str(folder)])
+    capsys.readouterr()
+    main(["search", "tokens weights logits", "--where", "year=2021", "--json"])
+    assert [Path(hit["uri"]).name for hit in lines(capsys)[0]["hits"]] == ["lora.md"]
+
+
+def test_conditions_are_parsed_by_their_first_operator() -> None:
+    from pincite.serve.cli.opening import filter_of
+
+    assert filter_of([]) is None
+    assert filter_of(["a=b=c", "n!=1", "y>=2", "y<=x", "path~*.md"]) == And(
+        (
+            In("a", ("b=c",)),
+            Not(In("n", ("1", 1))),
+            Between("y", low=2),
+            Between("y", high="x"),
+            Glob("path", "*.md"),
+        )
+    )
+
+
+def test_terminal_control_characters_never_reach_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "evil.md").write_text("The zebra \x1b[2Jclears \x9b0m your \u202escreen.\n")
+    main(["add", str(folder)])
+    main(["search", "zebra", "--mode", "keyword"])
+    main(["ask", str(folder), "What does the zebra clear?"])
+    printed = "".join(capsys.readouterr())
+    assert not set(printed) & {"\x1b", "\x9b", "\u202e"}
+
+
+def test_config_shows_where_a_value_comes_from(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_LIMIT", "7")
+    assert main(["config", "limit"]) == 0
+    assert capsys.readouterr().out == "7\n"
+    assert main(["config", "--json"]) == 0
+    [table] = lines(capsys)
+    assert {row["name"] for row in table["settings"]} >= {"library", "encoder", "generator"}
+
+
+def test_common_options_may_stand_on_either_side(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (
+        ["--library", str(tmp_path / "a.pincite"), "add", str(folder)],
+        ["add", str(folder), "--library", str(tmp_path / "b.pincite")],
+    ):
+        assert main(arguments) == 0
+    assert (tmp_path / "a.pincite").is_dir()
+    assert (tmp_path / "b.pincite").is_dir()
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    for command in (
+        "ask",
+        "add",
+        "search",
+        "list",
+        "show",
+        "remove",
+        "check",
+        "evaluate",
+        "models",
+        "doctor",
+        "config",
+    ):
+        assert f"\n    {command} " in text
