@@ -1,1 +1,1 @@
-"""The embedded store: SQLite is the truth."""
+"""The embedded store: one SQLite file as the truth, and indexes derived from it."""

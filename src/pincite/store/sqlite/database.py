@@ -1,0 +1,268 @@
+"""The file: made in one step, opened with care, read from many threads, written by one at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+import apsw
+
+from pincite.errors import LibraryDamaged, LibraryError, LibraryNewer, LibraryReadOnly, PathMissing
+from pincite.store.sqlite.explain import RESTORE, busy, cannot_use, closed, explained, read_only
+from pincite.store.sqlite.faults import fault
+from pincite.store.sqlite.schema import APPLICATION_ID, PAGE_BYTES, SCHEMA, SCHEMA_VERSION
+from pincite.store.sqlite.where import glob_matches
+
+CATALOG = "catalog.sqlite"
+WAIT_SECONDS = 30.0  # for other processes
+_OURS = ("catalog.", "vectors", "keywords", ".")  # names that a folder may hold and still become a library
+_SAFE_SQLITE = (3, 51, 3)  # before it, two writers in WAL mode could lose a commit
+_SETUP = """
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA cache_size = -16000;
+PRAGMA journal_size_limit = 67108864;
+"""
+
+
+class Database:
+    """Connections to one catalogue. Reads run beside each other and beside a write."""
+
+    def __init__(self, folder: Path, *, readonly: bool) -> None:
+        """Take a library that exists and whose header was checked."""
+        self.folder = folder
+        self.path = folder / CATALOG
+        self.readonly = readonly
+        self._idle: list[apsw.Connection] = []
+        self._pooled = True
+        self._closed = False
+        self._writing = Lock()
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that sees one committed state, the newest at its first read."""
+        with explained(self.folder), self._connection() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """Lend a connection whose changes are on disk, all of them, when the block is left; none if it raises.
+
+        LibraryReadOnly when it cannot be written, LibraryBusy when others write for longer than ``WAIT_SECONDS``.
+        """
+        if self.readonly:
+            raise read_only(self.folder)
+        if not self._writing.acquire(timeout=WAIT_SECONDS):
+            raise busy(self.folder)
+        try:
+            with explained(self.folder), self._connection() as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    fault("before_commit")
+                    connection.execute("COMMIT")
+                finally:
+                    if connection.in_transaction:  # SQLite itself rolls back after some errors
+                        connection.execute("ROLLBACK")
+        finally:
+            self._writing.release()
+        fault("after_commit")
+
+    @contextmanager
+    def _connection(self) -> Iterator[apsw.Connection]:
+        """Lend a connection to one thread."""
+        if self._closed:
+            raise closed(self.folder)
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        try:
+            yield connection
+        finally:
+            if self._closed or not self._pooled:
+                connection.close()
+            else:
+                self._idle.append(connection)
+
+    def _connect(self) -> apsw.Connection:
+        """Open one more connection."""
+        if not self.readonly:
+            return _prepared(apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE))
+        uri, flags = self.path.absolute().as_uri(), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        try:
+            connection = _prepared(apsw.Connection(f"{uri}?mode=ro", flags=flags))
+            connection.execute("SELECT sequence FROM state").get  # noqa: B018 - opens the files beside it
+        except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
+            # SQLite cannot make the files beside a WAL database here. Without a log the file alone is whole. A writer
+            # with more rights may come, so such a connection serves one read only.
+            log = self.path.with_name(CATALOG + "-wal")
+            if log.exists() and log.stat().st_size:
+                raise LibraryReadOnly(
+                    f"The library {self.folder} was not closed, and cannot be mended where it can only be read.",
+                    fix="Make the folder writable once, or copy it to a place that is.",
+                ) from error
+            self._pooled = False
+            connection = _prepared(apsw.Connection(f"{uri}?immutable=1", flags=flags))
+        return connection
+
+    def close(self) -> None:
+        """Close the connections that no thread uses now; the others close when they come back."""
+        self._closed = True
+        with explained(self.folder):
+            while self._idle:
+                self._idle.pop().close()
+
+
+def open_database(folder: Path, *, readonly: bool = False) -> Database:
+    """Open a library's catalogue, or make it. Where the folder or the file cannot be written, it is opened for reading.
+
+    Args:
+        folder: the library.
+        readonly: make and write nothing.
+
+    Returns:
+        The database; a first read of it went well.
+
+    Raises:
+        PathMissing: it is not there, and may not be made because only reading was asked for.
+        LibraryNewer: a newer Pincite made it; nothing was touched.
+        LibraryDamaged: it is no library, or a damaged one.
+        LibraryReadOnly: it cannot be made here.
+        LibraryError: this SQLite must not be used, or the operating system refuses.
+    """
+    _check_sqlite()
+    path = folder / CATALOG
+    try:
+        if not path.exists():
+            if readonly:
+                raise PathMissing(f"There is no library at {folder}.", fix="Add documents first, or check the path.")
+            _create(folder)
+        _check_header(path)
+    except OSError as error:
+        raise cannot_use(error, folder) from error
+    writable = os.access(folder, os.W_OK) and os.access(path, os.W_OK)
+    database = Database(folder, readonly=readonly or not writable)
+    try:
+        with database.read() as connection:
+            _check_version(connection.pragma("user_version"), folder)
+            connection.execute("SELECT identity, sequence FROM state").get  # noqa: B018
+    except LibraryError as error:
+        database.close()
+        if isinstance(error.__cause__, apsw.SQLError):
+            raise LibraryDamaged(f"The library {folder} lacks its tables.", fix=RESTORE) from error
+        raise
+    return database
+
+
+def _check_sqlite() -> None:
+    """Refuse an SQLite that can lose commits."""
+    version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+    if version < _SAFE_SQLITE:
+        raise LibraryError(
+            f"SQLite {apsw.sqlite_lib_version()} can lose what two processes write.",
+            fix="Install a newer apsw: pip install -U apsw.",
+        )
+
+
+def _check_header(path: Path) -> None:
+    """Look at the file's first bytes without SQLite, which would touch it."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+        raise LibraryDamaged(f"{path} is not a library's catalogue, or is damaged.", fix=RESTORE)
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise LibraryDamaged(
+            f"{path} is a database, but not one that Pincite made.", fix="Name another place with --library."
+        )
+    _check_version(int.from_bytes(header[60:64], "big"), path.parent)
+
+
+def _check_version(version: int, folder: Path) -> None:
+    """Refuse a format that this Pincite does not know."""
+    if version > SCHEMA_VERSION:
+        raise LibraryNewer(
+            f"The library {folder} has format {version}; this Pincite knows formats up to {SCHEMA_VERSION}.",
+            fix="Install a newer Pincite: pip install -U pincite.",
+        )
+
+
+def _create(folder: Path) -> None:
+    """Make an empty library under another name and link it into place: no process ever sees half of one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    strangers = [entry.name for entry in folder.iterdir() if not entry.name.startswith(_OURS)]
+    if strangers and not (folder / CATALOG).exists():
+        raise LibraryDamaged(
+            f"{folder} holds other files ({min(strangers)}) and no library.", fix="Name a new or empty folder."
+        )
+    temporary = folder / f"{CATALOG}.{uuid4().hex}.new"
+    try:
+        with explained(folder):
+            connection = apsw.Connection(str(temporary))
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}; BEGIN; {SCHEMA}")
+            connection.execute("INSERT INTO state VALUES (?, 0)", (uuid4().hex.encode(),))
+            connection.execute("COMMIT; PRAGMA journal_mode = WAL")
+            connection.close()
+        _sync(temporary)
+        with suppress(FileExistsError):  # another process was first: its library is as good
+            _put_in_place(temporary, folder / CATALOG)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync(folder)
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    """Give the file its name unless that is taken; where there are no hard links, by renaming."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        if not path.exists():
+            temporary.rename(path)
+
+
+def _sync(path: Path) -> None:
+    """Put a file or a folder's names on disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows keeps names by itself
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _prepared(opened: apsw.Connection) -> apsw.Connection:
+    """Set what SQLite keeps by connection."""
+    connection: Any = opened  # its stubs do not say that functions take bytes
+    connection.set_busy_handler(_patience())
+    connection.execute(_SETUP)
+    connection.create_scalar_function("glob_matches", glob_matches, 2, deterministic=True)
+    return opened
+
+
+def _patience() -> Callable[[int], bool]:
+    """Make a busy handler: it tries again soon and often, which starves nobody, until the time is over."""
+    started = 0.0
+
+    def wait(tries: int) -> bool:
+        nonlocal started
+        now = time.monotonic()
+        started = now if tries == 0 else started
+        time.sleep(min(0.0005 * (1 << min(tries, 6)), 0.02))
+        return now - started < WAIT_SECONDS
+
+    return wait

@@ -1,0 +1,127 @@
+"""The tables of ``catalog.sqlite``, and how Python values lie in them.
+
+Every text that came from outside is a BLOB of UTF-8 in which lone surrogates pass: SQLite's TEXT refuses them, and its
+functions stop at NUL. BLOBs compare by byte, which for UTF-8 is by code point, as Python's strings do.
+
+Three keys are packed, so that what belongs together lies together and is found without another index:
+``texts.key = version << 24 | segment``, ``embeddings.key = space << 40 | content``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+APPLICATION_ID = 0x504E4354  # "PNCT", in the header of the file
+SCHEMA_VERSION = 1
+PAGE_BYTES = 8192  # five 384-d vectors a page; 4096 holds two and wastes a quarter
+
+SEGMENT = 8000  # code points of text in a row: one page for ASCII, and any passage is cut from one or two rows
+SEGMENT_BITS = 24
+CONTENT_BITS = 40
+
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+
+CREATE TABLE state (identity BLOB NOT NULL, sequence INTEGER NOT NULL);  -- one row
+CREATE TABLE notes (name BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+
+-- One row a source, readable or not. Keys are never used twice: indexes know documents by them.
+CREATE TABLE documents (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  id BLOB NOT NULL, uri BLOB NOT NULL UNIQUE, path BLOB NOT NULL, media_type BLOB NOT NULL, content_hash BLOB NOT NULL,
+  modified_ns INTEGER NOT NULL, size INTEGER NOT NULL,
+  version INTEGER NOT NULL DEFAULT 0,  -- 0: never readable so far
+  body INTEGER NOT NULL DEFAULT 0,     -- versions.key of that version, or 0
+  passages INTEGER NOT NULL DEFAULT 0, title BLOB NOT NULL DEFAULT x'', language BLOB NOT NULL DEFAULT x'',
+  status BLOB NOT NULL DEFAULT x'', reason BLOB NOT NULL DEFAULT x'', fix BLOB NOT NULL DEFAULT x'',
+  warnings BLOB NOT NULL DEFAULT x'',
+  added_ns INTEGER NOT NULL, checked_ns INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX documents_path ON documents (path);
+CREATE INDEX documents_status ON documents (status);
+CREATE INDEX documents_language ON documents (language, version);
+
+-- Every version that was ever committed, until its source is removed.
+CREATE TABLE versions (
+  key INTEGER PRIMARY KEY,
+  document INTEGER NOT NULL REFERENCES documents (key), version INTEGER NOT NULL,
+  media_type BLOB NOT NULL, content_hash BLOB NOT NULL, modified_ns INTEGER NOT NULL, size INTEGER NOT NULL,
+  title BLOB NOT NULL DEFAULT x'', language BLOB NOT NULL DEFAULT x'', added_ns INTEGER NOT NULL,
+  length INTEGER NOT NULL, text_hash BLOB NOT NULL,  -- of the text: code points, and a checksum
+  metadata BLOB NOT NULL DEFAULT x'', pages BLOB NOT NULL DEFAULT x'', blocks BLOB NOT NULL DEFAULT x'',  -- JSON
+  UNIQUE (document, version)
+);
+CREATE TABLE texts (key INTEGER PRIMARY KEY, text BLOB NOT NULL);
+-- The last version of removed documents: a passage id never names two texts.
+CREATE TABLE retired (id BLOB PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+-- What filters compare; numbers as numbers, NaN as NULL.
+CREATE TABLE metadata (
+  document INTEGER NOT NULL REFERENCES documents (key), name BLOB NOT NULL, value, PRIMARY KEY (document, name)
+) WITHOUT ROWID;
+CREATE INDEX metadata_value ON metadata (name, value);
+
+-- Searched texts (context and text), by hash: what is embedded once, however many passages say it.
+CREATE TABLE contents (key INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE);
+CREATE TABLE orphans (content INTEGER PRIMARY KEY);  -- contents that lost a passage since the last collection
+CREATE TABLE spaces (
+  key INTEGER PRIMARY KEY, fingerprint BLOB NOT NULL UNIQUE, dimension INTEGER NOT NULL,
+  vectors INTEGER NOT NULL,  -- rows in embeddings
+  complete INTEGER NOT NULL, -- every passage up to this key has its vector
+  sequence INTEGER NOT NULL  -- of the last write
+);
+CREATE TABLE embeddings (
+  key INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, checksum INTEGER NOT NULL, vector BLOB NOT NULL
+);
+CREATE INDEX embeddings_sequence ON embeddings (sequence);
+
+-- The passages of current versions. Keys are never used twice, and a key's searched text never changes.
+CREATE TABLE passages (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  document INTEGER NOT NULL REFERENCES documents (key), content INTEGER NOT NULL REFERENCES contents (key),
+  sequence INTEGER NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+  line_from INTEGER NOT NULL, line_to INTEGER NOT NULL, page_from INTEGER, page_to INTEGER, pieces INTEGER NOT NULL,
+  context BLOB NOT NULL, heading_path BLOB NOT NULL
+);
+CREATE INDEX passages_document ON passages (document, ordinal);
+CREATE INDEX passages_content ON passages (content);
+CREATE INDEX passages_sequence ON passages (sequence);
+CREATE TABLE tombstones (key INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);  -- passages that went
+CREATE INDEX tombstones_sequence ON tombstones (sequence);
+"""
+
+
+def pack(text: str) -> bytes:
+    """Turn any string into what is stored."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def unpack(data: bytes) -> str:
+    """Turn what is stored into the string."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def pack_json(value: Any) -> bytes:
+    """Store a structure. Not as ASCII: two escaped lone surrogates in a row would come back as one character."""
+    return pack(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def unpack_json(data: bytes) -> Any:
+    """Give the structure back."""
+    return json.loads(unpack(data))
+
+
+def text_base(version_key: int) -> int:
+    """Give the key of a version's first segment."""
+    return version_key << SEGMENT_BITS
+
+
+def vector_base(space: int) -> int:
+    """Give what is added to a content's key to find its vector in a space."""
+    return space << CONTENT_BITS
+
+
+def successor(prefix: bytes) -> bytes:
+    """Give the smallest BLOB greater than all that start with the prefix, which is UTF-8 and not empty."""
+    return prefix[:-1] + bytes([prefix[-1] + 1])

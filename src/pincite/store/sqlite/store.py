@@ -1,0 +1,295 @@
+"""The embedded store: the SQLite catalogue, and candidates from the indexes derived from it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.store.filters import Filter
+from pincite.store.protocol import Changes, Receipt, SourceRecord, Stats
+from pincite.store.sqlite import reads, writes
+from pincite.store.sqlite import vectors as stored_vectors
+from pincite.store.sqlite.database import Database, open_database
+from pincite.store.sqlite.indexes import Analyze, Indexes, Makers
+from pincite.store.sqlite.schema import pack, unpack
+from pincite.store.sqlite.truth import SqliteTruth
+from pincite.store.sqlite.verify import verify
+from pincite.store.sqlite.where import compile_filter
+from pincite.types import Candidate, Check, Document, Passage, Source, Span
+
+_PAGE = 1000  # sources read at once
+_ALLOWED = 16  # filters whose keys are remembered
+_RACY_NS = 2_000_000_000  # a file looked at sooner after its last change may change within one tick of its clock
+
+
+def open_store(
+    folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool = False, makers: Makers | None = None
+) -> SqliteStore:
+    """Open a library, or make it with all its parent folders.
+
+    Args:
+        folder: the library.
+        analyze: (text, language) -> terms, for the keyword index.
+        analyzer: fingerprint of ``analyze``; when it changes, the keyword index is made anew.
+        readonly: make and write nothing. Where nothing can be written, this comes by itself.
+        makers: how derived indexes are made; None takes the real ones.
+
+    Returns:
+        The store, to be closed.
+
+    Raises:
+        PathMissing: not there, and only reading was asked for.
+        LibraryError: newer, damaged, no library, cannot be made.
+    """
+    database = open_database(folder, readonly=readonly)
+    return SqliteStore(database, analyze, analyzer, makers or Makers())
+
+
+class SqliteStore:
+    """Implements ``store.protocol.Store``."""
+
+    def __init__(self, database: Database, analyze: Analyze, analyzer: str, makers: Makers) -> None:
+        """Wire the parts."""
+        self._database = database
+        self.readonly = database.readonly
+        self.truth = SqliteTruth(database)
+        self._indexes = Indexes(database.folder, self.truth, analyze, analyzer, makers, readonly=self.readonly)
+        self._allowed: OrderedDict[tuple[object, ...], tuple[int, NDArray[np.int64]]] = OrderedDict()
+        self._stats: Stats | None = None
+        self._lock = Lock()
+
+    # --- writing
+
+    def put_document(
+        self,
+        document: Document,
+        spans: Sequence[Span],
+        vectors: Mapping[str, NDArray[np.float32]],
+        fingerprint: str,
+        warnings: str = "",
+        *,
+        checked_ns: int = 0,
+    ) -> Receipt:
+        """Replace a document, its passages and their new vectors in one transaction.
+
+        The version stays when content hash and text are what is stored.
+
+        Args:
+            document: its ``version`` is ignored.
+            spans: in order of start.
+            vectors: by embedding hash; those already stored need not be there.
+            fingerprint: the space of the vectors.
+            warnings: what could not be read; not empty makes the status "partly".
+            checked_ns: when the bytes were read, nanoseconds since the epoch; 0 is now.
+
+        Returns:
+            The sequence of the change, the version, and how many passages are new.
+
+        Raises:
+            ValueError: spans that are not spans of the text, or vectors that do not fit their space.
+            LibraryError: nothing was changed.
+        """
+        with self._database.write() as connection:
+            return writes.put_document(connection, document, spans, vectors, fingerprint, warnings, checked_ns)
+
+    def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
+        """Record that a source cannot be read now; a version read earlier stays. Return the sequence.
+
+        The same failure again writes nothing.
+        """
+        with self._database.read() as connection:
+            record = reads.source(connection, source.uri)
+            if record is not None and _says(record, source, status, reason, fix):
+                return reads.sequence(connection)
+        with self._database.write() as connection:
+            return writes.put_failure(connection, source, status, reason, fix)
+
+    def touch(self, source: Source) -> None:
+        """Record new size and time of a source whose content is what is stored; clear its failure."""
+        with self._database.write() as connection:
+            writes.touch(connection, source)
+
+    def remove(self, uri: str) -> bool:
+        """Remove a source and all that came from it, earlier versions too. False if it was not there."""
+        if self.source(uri) is None:
+            return False
+        with self._database.write() as connection:
+            return writes.remove(connection, uri)
+
+    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str) -> int:
+        """Store vectors of passages that are there already; others are left out. Return the sequence."""
+        with self._database.write() as connection:
+            sequence = writes.bump(connection)
+            stored_vectors.put_vectors(connection, vectors, fingerprint, sequence)
+            return sequence
+
+    def note(self, name: str, value: str | None = None) -> str:
+        """Keep a small text under a name, if one is given, and give what is kept; "" when there is none."""
+        if value is not None:
+            with self._database.write() as connection:
+                writes.note(connection, name, value)
+        with self._database.read() as connection:
+            return reads.note(connection, name)
+
+    def collect_garbage(self) -> int:
+        """Drop vectors that no passage uses. Return how many. Writes nothing when no passage went since."""
+        with self._database.read() as connection:
+            if connection.execute("SELECT 1 FROM orphans LIMIT 1").get is None:
+                return 0
+        with self._database.write() as connection:
+            return stored_vectors.collect_garbage(connection)
+
+    # --- reading
+
+    def source(self, uri: str) -> SourceRecord | None:
+        """Look up one source."""
+        with self._database.read() as connection:
+            return reads.source(connection, uri)
+
+    def sources(self, prefix: str = "") -> Iterator[SourceRecord]:
+        """List sources whose URI starts with the prefix, by URI; the library may be written meanwhile."""
+        after = b""
+        while True:
+            with self._database.read() as connection:
+                page = reads.sources(connection, pack(prefix), after, _PAGE)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = pack(page[-1].source.uri)
+
+    def failed(self) -> list[SourceRecord]:
+        """List sources whose last look failed, and those that became unsupported, by URI."""
+        with self._database.read() as connection:
+            return reads.failed(connection)
+
+    def document(self, uri: str, version: int | None = None) -> Document:
+        """Give one version of a document, the newest by default; NotInLibrary if there is none."""
+        with self._database.read() as connection:
+            return reads.document(connection, uri, version)
+
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+        """Give current passages; keys that are gone are absent."""
+        with self._database.read() as connection:
+            return {passage.key: passage for passage in reads.passages(connection, keys)}
+
+    def passages_of(self, uri: str) -> list[Passage]:
+        """Give a document's current passages in order of start."""
+        with self._database.read() as connection:
+            return reads.passages_of(connection, uri)
+
+    def known_hashes(self, hashes: Sequence[str], fingerprint: str) -> set[str]:
+        """Tell which embedding hashes have a vector in this space."""
+        with self._database.read() as connection:
+            return stored_vectors.known_hashes(connection, hashes, fingerprint)
+
+    def unembedded(self, fingerprint: str, limit: int) -> list[tuple[str, str]]:
+        """Give (embedding hash, searched text) of passages that lack a vector; at once when none does."""
+        with self._database.read() as connection:
+            return reads.unembedded(connection, fingerprint, limit)
+
+    def changes(self, since: int) -> Changes:
+        """Give what happened after a sequence number."""
+        return self.truth.changes(since)
+
+    def stats(self) -> Stats:
+        """Count; from memory while nothing changes."""
+        known = self._stats
+        if known is None or known.sequence != self.truth.sequence():
+            with self._database.read() as connection:
+                known = self._stats = reads.stats(connection)
+        return known
+
+    # --- searching
+
+    def vector_candidates(
+        self, vector: NDArray[np.float32], limit: int, fingerprint: str, where: Filter | None = None
+    ) -> list[Candidate]:
+        """Give the passages nearest to a unit vector of shape (dimension,), by exact cosine, best first.
+
+        Passages without a vector in this space are not found: ``unembedded`` tells whether there are any. FilterError if
+        the filter is malformed, SpaceMismatch if the vector's dimension is not the space's.
+        """
+        allow = None if where is None else self._keys(where, "passages")
+        with self._database.read() as connection:
+            space, dimension, _ = stored_vectors.space_of(connection, fingerprint)
+        if not space or limit < 1 or (allow is not None and not len(allow)):
+            return []
+        return self._indexes.vectors(fingerprint, dimension).search(vector, limit, allow)
+
+    def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
+        """Give the passages with the highest BM25 score for analysed terms, best first."""
+        documents = None if where is None else self._keys(where, "documents")
+        if not terms or limit < 1 or (documents is not None and not len(documents)):
+            return []
+        return self._indexes.keywords().search(terms, limit, documents)
+
+    def _keys(self, where: Filter, kind: str) -> NDArray[np.int64]:
+        """Give the keys that pass a filter; from memory while nothing changes."""
+        condition, values = compile_filter(where)
+        name = (kind, condition, *values)
+        with self._database.read() as connection:
+            sequence = reads.sequence(connection)
+            with self._lock:
+                known = self._allowed.pop(name, None)
+            if known is None or known[0] != sequence:
+                known = sequence, reads.allowed(connection, kind, condition, values)
+        with self._lock:
+            self._allowed[name] = known
+            while len(self._allowed) > _ALLOWED:
+                self._allowed.popitem(last=False)
+        return known[1]
+
+    # --- care
+
+    def verify(self) -> list[Check]:
+        """Check the truth and each derived index against it."""
+        with self._database.read() as connection:
+            checks = verify(connection)
+        if not all(check.ok for check in checks):
+            return checks  # an index can be no better than what it is derived from
+        self._open_indexes()
+        return checks + [index.check() for index in self._indexes.opened()]
+
+    def rebuild(self) -> None:
+        """Make the derived indexes anew from the truth."""
+        self._open_indexes()
+        for index in self._indexes.opened():
+            index.rebuild()
+
+    def flush(self) -> None:
+        """Save the derived indexes, so that the next process opens them without catching up."""
+        if self.readonly:
+            return
+        self._open_indexes()
+        for index in self._indexes.opened():
+            index.save()
+
+    def _open_indexes(self) -> None:
+        """Open the keyword index and that of the space last written, if this process has not yet."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT fingerprint, dimension FROM spaces ORDER BY sequence DESC, key LIMIT 1"
+            ).get
+        self._indexes.keywords()
+        if row is not None:
+            self._indexes.vectors(unpack(row[0]), row[1])
+
+    def close(self) -> None:
+        """Release files and locks. Calling it twice is harmless."""
+        self._indexes.close()
+        self._database.close()
+
+
+def _says(record: SourceRecord, source: Source, status: str, reason: str, fix: str) -> bool:
+    """Tell whether the catalogue says this already, and a newer time of looking would not spare the next look."""
+    if (record.status, record.reason, record.fix) != (status, reason, fix):
+        return False
+    if record.version:
+        return True
+    settled = status == "failed" or record.checked_ns - record.source.modified_ns > _RACY_NS
+    return settled and record.source == source
