@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib import import_module
 from typing import cast
@@ -11,7 +12,7 @@ from pincite.acquire.load import load
 from pincite.acquire.readers.base import Reader
 from pincite.acquire.uri import document_id, path_of, shown, uri_of
 from pincite.errors import SourceError, SourceUndecodable, SourceUnsupported
-from pincite.types import Reading, Source
+from pincite.types import Reading, Scalar, Source
 
 __all__ = ["READERS", "document_id", "load", "path_of", "read", "uri_of"]
 
@@ -45,6 +46,7 @@ _CALLED = {  # the beginning of a media type: what people call it
     "video/": "a film",
     "application/zip": "an archive",
 }
+_INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
 def read(source: Source, data: bytes) -> Reading:
@@ -69,7 +71,8 @@ def read(source: Source, data: bytes) -> Reading:
     except SourceError as error:
         raise type(error)(f"{shown(path)}: {error}", fix=error.fix) from error
     _check(reading, shown(path))
-    return reading if reading.language else replace(reading, language=_language(reading.text))
+    language = reading.language or _language(reading.text) or _declared(reading.metadata.get("language"))
+    return replace(reading, language=language, metadata={**reading.metadata, **_invisible(reading.text)})
 
 
 def _reader(media_type: str, name: str) -> Reader:
@@ -92,6 +95,18 @@ def _check(reading: Reading, name: str) -> None:
             message = f"{name}: the reader gave a block at {block.start}-{block.end} that does not fit."
             raise SourceUndecodable(message, fix="Report this as a defect of the reader.")
         last = block.end
+
+
+def _declared(language: Scalar | None) -> str:
+    """Take the language that the document itself states, "en" of "en-GB"."""
+    match = re.match(r"[a-z]{2}(?![a-z])", str(language or "").lower())
+    return match[0] if match else ""
+
+
+def _invisible(text: str) -> dict[str, Scalar]:
+    """Count what can smuggle text past a reader's eyes: tag characters and overriding directions."""
+    count = len(_INVISIBLE.findall(text))
+    return {"invisible_characters": count} if count else {}
 
 
 def _language(text: str) -> str:

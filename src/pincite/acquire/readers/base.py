@@ -91,9 +91,15 @@ class Lines:
 
 
 def one_line(text: str, limit: int = _TITLE) -> str:
-    """Put a title on one line of at most ``limit`` characters."""
-    short = " ".join(text[: 4 * limit].split())
+    """Put a title on one line of at most ``limit`` characters; what cannot be printed is a space."""
+    seen = "".join(char if char.isprintable() else " " for char in text[: 4 * limit])
+    short = " ".join(seen.split())
     return short if len(short) <= limit else short[: limit - 1].rstrip() + "…"
+
+
+def words(text: str) -> frozenset[str]:
+    """Make a set of the words of a text."""
+    return frozenset(text.split())
 
 
 def stem(name: str) -> str:

@@ -1,0 +1,216 @@
+"""An element tree becomes pieces of text, in one pass without recursion, so that no nesting is too deep."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from pincite.acquire.readers.base import one_line, words
+from pincite.types import BlockKind
+
+# Names of HTML elements and, at the end, those that trafilatura gives them in its own trees.
+_SKIPPED = words(
+    "script style noscript template head title meta link iframe object embed canvas svg audio video select button "
+    "textarea nav footer aside"
+)
+_BLOCKS = words(
+    "address article blockquote body center dd details div dl dt fieldset figcaption figure form header hr html main "
+    "p section summary table caption thead tbody tfoot tr td th ul ol menu li h1 h2 h3 h4 h5 h6 pre "
+    "list item row cell quote head"
+)
+_HEADING = re.compile(r"h([1-6])$")
+_LISTS = frozenset({"ul", "ol", "menu", "list"})
+_ITEMS = frozenset({"li", "item"})
+_ROWS = frozenset({"tr", "row"})
+_CELLS = frozenset({"td", "th", "cell"})
+_IN_LAYOUT = ("table", "ul", "ol", "list", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "head")
+_LANGUAGE = re.compile(r"(?:^|[\s-])(?:lang|language|highlight|sourceCode|brush:?)[-\s]([\w+#.-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A block before it has its place in the text."""
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    label: str = ""
+
+
+@dataclass(slots=True)
+class _Writer:
+    """What has been written so far."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    inline: list[str] = field(default_factory=list)  # of the block that is being written
+    lists: list[str] = field(default_factory=list)  # the open lists, by tag
+    marker: str = ""  # of the item that has just been opened
+
+    def write(self, text: str | None) -> None:
+        """Add text to the block; its white space is one space."""
+        if text:
+            self.inline.append(re.sub(r"[ \t\r\n\f]+", " ", text))
+
+    def flush(self) -> None:
+        """End the block: lines that a line break made stay lines, empty ones end a paragraph."""
+        text = re.sub(r" *\n *", "\n", re.sub(" {2,}", " ", "".join(self.inline))).strip()
+        self.inline.clear()
+        for part in re.split(r"\n{2,}", text) if text else ():
+            if self.lists:
+                self._item(part)
+            else:
+                self.pieces.append(Piece("paragraph", part))
+
+    def _item(self, text: str) -> None:
+        """Add a line to the list that is open, or begin its piece."""
+        indent = "  " * (len(self.lists) - 1)
+        line = indent + (self.marker or "  ") + text.replace("\n", "\n  " + indent)
+        self.marker = ""
+        if self.pieces and self.pieces[-1].kind == "list" and self.pieces[-1].level == 0:
+            line = f"{self.pieces.pop().text}\n{line}"
+        self.pieces.append(Piece("list", line))
+
+    def add(self, piece: Piece) -> None:
+        """End the block and add a piece, if it has text."""
+        self.flush()
+        if piece.text:
+            self.pieces.append(piece)
+
+
+def pieces_of(tree: Any) -> tuple[list[Piece], int]:
+    """Write the visible text of an lxml tree.
+
+    Args:
+        tree: the root element, of HTML or of trafilatura's own kind. Navigation, footers, asides, scripts, forms'
+            controls and embedded objects are left out.
+
+    Returns:
+        The pieces in document order, and the depth of the tree in elements.
+    """
+    from lxml.etree import iterwalk  # type: ignore[import-untyped]
+
+    writer, depth, deepest = _Writer(), 0, 0
+    walk = iterwalk(tree, events=("start", "end"))
+    for event, node in walk:
+        if event == "start":
+            depth += 1
+            deepest = max(deepest, depth)
+            if _start(writer, node, is_root=depth == 1):
+                walk.skip_subtree()
+        else:
+            depth -= 1
+            _end(writer, node)
+            if depth:
+                writer.write(node.tail)
+    writer.flush()
+    return writer.pieces, deepest
+
+
+def squashed(text: str) -> str:
+    """Keep letters and digits only, for comparing texts whatever their layout."""
+    return re.sub(r"[\W_]+", "", text)
+
+
+def _start(writer: _Writer, node: Any, is_root: bool) -> bool:
+    """Begin an element; tell whether it is done with, children and all."""
+    tag = str(node.tag)
+    level = _level(node)
+    if level and not is_root:
+        label = one_line(_flat(node))
+        writer.add(Piece("heading", f"{'#' * level} {label}" if label else "", level, label))
+    elif tag in _SKIPPED:
+        pass
+    elif tag == "pre":
+        writer.add(Piece("code", _raw(node), label=_language(node)))
+    elif tag == "table" and not _is_layout(node):
+        writer.add(Piece("table", _table(node)))
+    else:
+        _open(writer, node, tag)
+        return False
+    return True
+
+
+def _open(writer: _Writer, node: Any, tag: str) -> None:
+    """Begin an element whose children come next."""
+    if tag in ("br", "lb"):
+        writer.inline.append("\n")
+    if tag in _BLOCKS:
+        writer.flush()
+    if tag in _LISTS:
+        writer.lists.append("ol" if tag == "ol" or node.get("rend") == "ol" else "ul")
+    if tag in _ITEMS and writer.lists:
+        position = 1 + sum(1 for _ in node.itersiblings(tag, preceding=True)) if writer.lists[-1] == "ol" else 0
+        writer.marker = f"{position}. " if position else "- "
+    writer.write(node.text)
+
+
+def _end(writer: _Writer, node: Any) -> None:
+    """End an element."""
+    tag = str(node.tag)
+    if tag in _BLOCKS:
+        writer.flush()
+    if tag in _LISTS and writer.lists:
+        writer.lists.pop()
+        if not writer.lists and writer.pieces and writer.pieces[-1].kind == "list":
+            writer.pieces[-1] = Piece("list", writer.pieces[-1].text, level=-1)  # closed: the next list is another
+
+
+def _level(node: Any) -> int:
+    """Give a heading's level, 0 for other elements."""
+    match = _HEADING.match(str(node.get("rend") or "h2") if node.tag == "head" else str(node.tag))
+    return int(match[1]) if match else 0
+
+
+def _flat(node: Any) -> str:
+    """Give the text of an element on one line; blocks and line breaks inside it are spaces."""
+    from lxml.etree import iterwalk
+
+    parts = []
+    walk = iterwalk(node, events=("start", "end"))
+    for event, inner in walk:
+        if inner.tag in _BLOCKS or inner.tag in ("br", "lb"):
+            parts.append(" ")
+        if event == "end":
+            parts.append(inner.tail or "" if inner is not node else "")
+        elif inner.tag in _SKIPPED and inner is not node:
+            walk.skip_subtree()
+        else:
+            parts.append(inner.text or "")
+    return " ".join("".join(parts).split())
+
+
+def _raw(node: Any) -> str:
+    """Give preformatted text as it is, without empty lines around it."""
+    for line_break in node.iter("br", "lb"):
+        line_break.tail = "\n" + (line_break.tail or "")
+    lines = "".join(node.itertext()).replace("\r\n", "\n").rstrip().split("\n")
+    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+    return "\n".join(lines[first:])
+
+
+def _language(node: Any) -> str:
+    """Find the language of a block of code in its classes, or its element's around it."""
+    near = [node, *node.iter("code"), *list(node.iterancestors())[:2]]
+    classes = (str(element.get("class") or "") for element in near)
+    return next((match[1] for name in classes if (match := _LANGUAGE.search(name))), "")
+
+
+def _is_layout(table: Any) -> bool:
+    """Tell whether a table only arranges a page: it holds blocks, or never has two cells in a row."""
+    if next(table.iterdescendants(*_IN_LAYOUT), None) is not None:
+        return True
+    return all(len(row) < 2 for row in table.iter(*_ROWS))
+
+
+def _table(table: Any) -> str:
+    """Write a table, a row a line; rows without text are left out."""
+    captions = [text for caption in table.iter("caption") if (text := _flat(caption))]
+    rows = []
+    for row in table.iter(*_ROWS):
+        cells = [_flat(cell) for cell in row if cell.tag in _CELLS]
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(captions + rows)
