@@ -17,7 +17,8 @@ from pincite.models.protocols import Encoder
 from pincite.text import sentences as sentence_spans
 from pincite.types import Evidence, EvidenceSet, Hit, Passage
 
-COSINE_WEIGHT = 0.7  # against 0.3 for term coverage; bench/quality/evidence_ablation.py
+COSINE_WEIGHT = 0.7  # against 0.3 for term coverage
+HIT_WEIGHT = 0.2  # for the passage's own place among the hits: 1 for the best, 0 for the last
 _DUPLICATE = 0.9  # Jaccard similarity of terms from which two sentences say the same
 _FLOOR = 0.5  # of the best score: below it, a sentence is not evidence
 _ITEM_TOKENS = 8  # delimiters and number around one item of the prompt
@@ -64,7 +65,9 @@ def choose_evidence(
 
 
 def rank_sentences(question: str, hits: Sequence[Hit], *, encoder: Encoder | None, terms: Terms) -> Ranking:
-    """Score every sentence of the hits: 0.7 cosine + 0.3 share of the question's terms, coverage alone without encoder.
+    """Score every sentence of the hits: 0.7 cosine + 0.3 share of the question's terms + 0.2 standing of its passage.
+
+    Without an encoder the share of terms counts alone with the standing.
 
     A sentence that only asks or only names its topic (a heading) is halved: it is no evidence by itself.
     """
@@ -81,8 +84,9 @@ def rank_sentences(question: str, hits: Sequence[Hit], *, encoder: Encoder | Non
         encoded = encode_within(encoder, [question, *(sentence.text for sentence in found)])
         vector, vectors = encoded[0], encoded[1:]
         cosines = vectors @ vector
+    standing = _standing(hits)
     scored = [
-        _scored(sentence, float(cosine), asked, encoder is not None)
+        _scored(sentence, float(cosine), standing[sentence.passage.id], asked, encoder is not None)
         for sentence, cosine in zip(found, cosines, strict=True)
     ]
     order = sorted(range(len(scored)), key=lambda i: (-scored[i].score, scored[i].passage.key, scored[i].start))
@@ -92,10 +96,18 @@ def rank_sentences(question: str, hits: Sequence[Hit], *, encoder: Encoder | Non
     )
 
 
-def _scored(sentence: Sentence, cosine: float, asked: tuple[str, ...], has_encoder: bool) -> Sentence:
+def _standing(hits: Sequence[Hit]) -> dict[str, float]:
+    """Scale the hits' scores, whatever their range, to 1 for the best and 0 for the last."""
+    scores = [hit.score for hit in hits]
+    spread = max(scores, default=0.0) - min(scores, default=0.0)
+    return {hit.passage.id: (hit.score - min(scores)) / spread if spread > 0 else 1.0 for hit in hits}
+
+
+def _scored(sentence: Sentence, cosine: float, standing: float, asked: tuple[str, ...], has_encoder: bool) -> Sentence:
     """Give a sentence its score."""
     covered = coverage(asked, sentence.terms)
     score = COSINE_WEIGHT * cosine + (1 - COSINE_WEIGHT) * covered if has_encoder else covered
+    score += HIT_WEIGHT * standing
     if not is_statement(sentence.text):
         score *= 0.5
     return replace(sentence, score=score, cosine=cosine, coverage=covered)

@@ -32,22 +32,11 @@ class Draft:
 def draft(
     generator: protocols.Generator, messages: Sequence[Message], options: GenerationOptions
 ) -> Generator[str, None, Draft]:
-    """Yield the text as it is written, and return the whole; closing the iterator cancels the generator.
+    """Yield the text as it is written, none of it empty, and return the whole (``yield from`` gives it).
 
-    Args:
-        generator: any.
-        messages: the prompt.
-        options: with the deadline.
-
-    Yields:
-        Pieces of the reply, none empty.
-
-    Returns:
-        The draft, as ``yield from`` gives it. A stream that ends without a Finish counts as dropped.
-
-    Raises:
-        GenerationTimeout: with ``options.seconds``, nothing came for so long that the deadline has passed by a quarter.
-        GenerationError: the generator failed.
+    Closing the iterator cancels the generator. A stream that ends without a Finish counts as dropped. A GenerationError
+    goes up; with ``options.seconds`` also a GenerationTimeout once the deadline has passed by a quarter with no end of
+    the stream, whatever the generator does.
     """
     parts: list[str] = []
     finish = Finish("dropped", 0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,7 +83,7 @@ class Writer:
 
     def write(self, text: str, spans: Sequence[Sentence], check: Check, *, separator: str = " ") -> None:
         """Append a claim and the numbers of the spans it cites."""
-        numbers = [self._number(span) for span in spans]
+        numbers = [self.cite(span) for span in spans]
         body = text + (" " + "".join(f"[{number}]" for number in numbers) if numbers else "")
         start = len(self.text) + len(separator) * bool(self.text)
         self.text = f"{self.text}{separator}{body}" if self.text else body
@@ -91,8 +91,8 @@ class Writer:
             Claim(start, len(self.text), body, check.verdict, tuple(numbers), check.support, check.problems)
         )
 
-    def _number(self, span: Sentence) -> int:
-        """Cite a span."""
+    def cite(self, span: Sentence) -> int:
+        """Give the number of a span's citation."""
         number = self._citations.cite(span.passage, span.start, span.end)
         self._passages[number] = span.passage
         return number
@@ -113,8 +113,3 @@ class Writer:
                 )
             findings += [finding] if finding else []
         return findings
-
-
-def numbers_of(passages: Collection[tuple[int, Passage]]) -> dict[int, str]:
-    """Map evidence numbers to passage ids."""
-    return {number: passage.id for number, passage in passages}

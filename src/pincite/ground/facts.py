@@ -209,8 +209,8 @@ def initials(text: str) -> set[str]:
 
 
 _NEGATIONS = (
-    "not no never none neither nor without cannot nobody nothing nowhere lack lacks lacked lacking fail fails failed "
-    "unable absent absence hardly rarely kein keine keinen nicht nie ohne pas jamais sans sin nunca não sem non mai не нет без"
+    "not no never none neither nor without cannot nobody nothing nowhere lack lacks lacked lacking fail fails "
+    "failed unable absent absence hardly rarely kein keine keinen nicht nie ohne pas jamais sans sin nunca não sem non"
 )
 _NEGATION = frozenset(_NEGATIONS.split())
 _SCOPE_WORDS = 5

@@ -1,0 +1,56 @@
+"""Check any text, written by anyone, against the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pincite.generate.evidence import rank_sentences
+from pincite.generate.relevance import Terms
+from pincite.ground.claims import split_claims
+from pincite.ground.compose import Writer, assess
+from pincite.models.protocols import Encoder
+from pincite.types import Citation, Claim, Finding, Hit, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The claims of a text with their verdicts; offsets point into the text as it was given."""
+
+    text: str
+    claims: tuple[Claim, ...]
+    citations: tuple[Citation, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def check_text(
+    text: str,
+    search: Callable[[str], Sequence[Hit]],
+    *,
+    encoder: Encoder | None,
+    text_of: Callable[[Passage], str],
+    languages: Sequence[str] = ("en",),
+) -> Checked:
+    """Check each sentence of a text against the passages that a search for it finds.
+
+    Args:
+        text: any; citation markers in it are left alone, since they refer to something else.
+        search: gives ranked hits for a sentence; [] when it holds no term.
+        encoder: that the hits were found with; None compares by terms alone.
+        text_of: gives the canonical text of the version that a passage belongs to.
+        languages: of the documents, ISO 639-1.
+
+    Returns:
+        Claims in order, citations numbered by first use, and a finding for each quote that does not resolve.
+    """
+    terms = Terms(languages)
+    writer = Writer()
+    claims = []
+    for claim in split_claims(text):
+        ranking = rank_sentences(claim.plain, search(claim.plain) if claim.plain else (), encoder=encoder, terms=terms)
+        (item,) = assess([claim], ranking.sentences, ranking.vectors, encoder=encoder, terms=terms)
+        spans = item.alignment.spans if item.check.verdict != "unsupported" else ()
+        numbers = tuple(writer.cite(span) for span in spans)
+        check = item.check
+        claims.append(Claim(claim.start, claim.end, claim.text, check.verdict, numbers, check.support, check.problems))
+    return Checked(text, tuple(claims), writer.citations, tuple(writer.unresolved(text_of)))
