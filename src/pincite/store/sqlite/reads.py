@@ -102,8 +102,8 @@ def document(connection: apsw.Connection, uri: str, version: int | None) -> Docu
     """Give one version of a document, the newest by default; NotInLibrary if there is none."""
     row: Any = connection.execute(
         "SELECT d.id, d.version, d.modified_ns, d.size, v.key, v.version, v.media_type, v.content_hash,"
-        " v.modified_ns, v.size, v.title, v.language, v.metadata, v.pages, v.blocks"
-        " FROM documents d JOIN versions v ON v.document = d.key WHERE d.uri = ? AND v.version = coalesce(?, d.version)",
+        " v.modified_ns, v.size, v.title, v.language, v.metadata, v.pages, v.blocks FROM documents d"
+        " JOIN versions v ON v.document = d.key WHERE d.uri = ? AND v.version = coalesce(?, d.version)",
         (pack(uri), version),
     ).get
     if row is None:

@@ -211,8 +211,8 @@ class SqliteStore:
     ) -> list[Candidate]:
         """Give the passages nearest to a unit vector of shape (dimension,), by exact cosine, best first.
 
-        Passages without a vector in this space are not found: ``unembedded`` tells whether there are any. FilterError if
-        the filter is malformed, SpaceMismatch if the vector's dimension is not the space's.
+        Passages without a vector in this space are not found: ``unembedded`` tells whether there are any.
+        FilterError if the filter is malformed, SpaceMismatch if the vector is not of the space's dimension.
         """
         allow = None if where is None else self._keys(where, "passages")
         with self._database.read() as connection:
