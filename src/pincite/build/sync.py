@@ -8,9 +8,12 @@ may have the same size: git calls such entries racy, and so do we.)
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pincite.acquire.crawl import Found, Skipped, crawl
 from pincite.acquire.read import document_id, load, path_of, read, uri_of
@@ -73,7 +76,11 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
     for selection in gone:
         if not any(_below(selection.path, build.store)):
             raise PathMissing(f"There is no {selection.path}.", fix="Check the path.")
-    yield from commit(_looked_at(present, build, seen), build)
+    touched: list[Source] = []
+    yield from commit(_looked_at(present, build, seen, touched), build)
+    with build.store.together():
+        for source in touched:
+            build.store.touch(source)
     for selection in selections:
         yield from _gone(selection.path, seen, build.store)
     build.store.collect_garbage()  # only now: a renamed file's vectors outlive its old name
@@ -82,17 +89,17 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
 def commit(items: Iterable[SourceReport | Prepared], build: Build) -> Iterator[SourceReport]:
     """Embed and commit prepared documents, in batches; reports pass through."""
     batch: list[Prepared] = []
+    passages = chars = 0
     for item in items:
         if isinstance(item, SourceReport):
             yield item
             continue
         batch.append(item)
-        if (
-            sum(len(prepared.spans) for prepared in batch) >= _BATCH_PASSAGES
-            or sum(len(prepared.document.text) for prepared in batch) >= _BATCH_CHARS
-        ):
+        passages += len(item.spans)
+        chars += len(item.document.text)
+        if passages >= _BATCH_PASSAGES or chars >= _BATCH_CHARS:
             yield from _commit_batch(batch, build)
-            batch = []
+            batch, passages, chars = [], 0, 0
     yield from _commit_batch(batch, build)
 
 
@@ -115,33 +122,46 @@ def prepare(source: Source, reading: Reading, build: Build) -> Prepared:
 
 
 def _commit_batch(batch: Sequence[Prepared], build: Build) -> Iterator[SourceReport]:
-    """Embed what is new in the batch in one go, then commit each document in a transaction of its own."""
+    """Embed what is new in the batch in one go, and commit whole documents; report them once they are on disk."""
     if not batch:
         return
     encoder = build.encoder()
     texts = {key: text for prepared in batch for key, text in prepared.texts.items()}
     known = build.store.known_hashes(list(texts), encoder.fingerprint)
     vectors = embed_missing({key: text for key, text in texts.items() if key not in known}, encoder)
-    for prepared in batch:
-        source = prepared.document.source
-        before = build.store.source(source.uri)
-        new = {key: vectors[key] for key in prepared.texts if key in vectors}
-        warnings = "; ".join(prepared.warnings)
-        receipt = build.store.put_document(prepared.document, prepared.spans, new, encoder.fingerprint, warnings)
-        updated = before is not None and before.version > 0
-        yield SourceReport(
-            uri=source.uri,
-            status="partly" if warnings else "updated" if updated else "indexed",
-            version=receipt.version,
-            passages=receipt.passages,
-            embedded=len(new),
-            reason=warnings,
-        )
+    with build.store.together():
+        reports = [_commit_one(prepared, vectors, encoder.fingerprint, build.store) for prepared in batch]
+    yield from reports
 
 
-def _looked_at(selections: Sequence[Selection], build: Build, seen: set[str]) -> Iterator[SourceReport | Prepared]:
-    """Look at each file that may have changed; every URI met goes into ``seen``."""
+def _commit_one(
+    prepared: Prepared, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str, store: Store
+) -> SourceReport:
+    """Write one document with the vectors that are new."""
+    source = prepared.document.source
+    before = store.source(source.uri)
+    new = {key: vectors[key] for key in prepared.texts if key in vectors}
+    warnings = "; ".join(prepared.warnings)
+    receipt = store.put_document(prepared.document, prepared.spans, new, fingerprint, warnings)
+    updated = before is not None and before.version > 0
+    return SourceReport(
+        uri=source.uri,
+        status="partly" if warnings else "updated" if updated else "indexed",
+        version=receipt.version,
+        passages=receipt.passages,
+        embedded=len(new),
+        reason=warnings,
+    )
+
+
+def _looked_at(
+    selections: Sequence[Selection], build: Build, seen: set[str], touched: list[Source]
+) -> Iterator[SourceReport | Prepared]:
+    """Look at each file; every URI met goes into ``seen``, what was hashed and had not changed into ``touched``."""
     for selection in selections:
+        records = {
+            record.source.uri: record for record in _below(selection.path, build.store)
+        }  # one query, not one each
         for item in crawl([selection.path], include=selection.include, exclude=selection.exclude):
             if item.uri in seen:
                 continue
@@ -149,7 +169,7 @@ def _looked_at(selections: Sequence[Selection], build: Build, seen: set[str]) ->
             if isinstance(item, Skipped):
                 yield _skipped(item, build.store)
             else:
-                yield _look(item, build)
+                yield _look(item, records.get(item.uri), build, touched)
 
 
 def _skipped(item: Skipped, store: Store) -> SourceReport:
@@ -160,16 +180,16 @@ def _skipped(item: Skipped, store: Store) -> SourceReport:
     return SourceReport(uri=item.uri, status=item.status, reason=item.reason, fix=item.fix)
 
 
-def _look(found: Found, build: Build) -> SourceReport | Prepared:
+def _look(found: Found, record: SourceRecord | None, build: Build, touched: list[Source]) -> SourceReport | Prepared:
     """Compare a file with its record, and read it if it may have changed."""
-    store, record = build.store, build.store.source(found.uri)
+    store = build.store
     if record is not None and _settled(found, record):
         return _as_recorded(record)
     source: Source | None = None
     try:
         source, data = load(found.path)
         if record is not None and record.version and source.content_hash == record.source.content_hash:
-            store.touch(source)
+            touched.append(source)
             return _as_recorded(record)
         return prepare(source, read(source, data), build)
     except SourceError as error:

@@ -6,6 +6,7 @@ Every write returns a sequence number; a read that starts after a write returned
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -82,6 +83,13 @@ class Store(Protocol):
             vectors: by ``embedding_hash`` of the searched text; those already stored need not be there.
             fingerprint: the space of the vectors.
             warnings: what could not be read; not empty makes the source's status "partly".
+        """
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Let the writes that this thread makes in the block share one commit; they are acknowledged at its end.
+
+        If the block raises, none of them happened.
         """
         ...
 

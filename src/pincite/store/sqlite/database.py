@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 from uuid import uuid4
 
@@ -44,6 +44,7 @@ class Database:
         self._pooled = True
         self._closed = False
         self._writing = Lock()
+        self._held = local()  # the connection of a group of writes, in the thread that makes them
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
@@ -62,6 +63,10 @@ class Database:
 
         LibraryReadOnly when it cannot be written, LibraryBusy when others write for longer than ``WAIT_SECONDS``.
         """
+        held = getattr(self._held, "connection", None)
+        if held is not None:
+            yield held
+            return
         if self.readonly:
             raise read_only(self.folder)
         if not self._writing.acquire(timeout=WAIT_SECONDS):
@@ -79,6 +84,16 @@ class Database:
         finally:
             self._writing.release()
         fault("after_commit")
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let the writes that this thread makes in the block share one commit, and so one flush to disk."""
+        with self.write() as connection:
+            self._held.connection = connection
+            try:
+                yield
+            finally:
+                self._held.connection = None
 
     @contextmanager
     def _connection(self) -> Iterator[apsw.Connection]:

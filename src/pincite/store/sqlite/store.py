@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
 
@@ -96,6 +97,10 @@ class SqliteStore:
         """
         with self._database.write() as connection:
             return writes.put_document(connection, document, spans, vectors, fingerprint, warnings, checked_ns)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Let the writes that this thread makes in the block share one commit; they are acknowledged at its end."""
+        return self._database.together()
 
     def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
         """Record that a source cannot be read now; a version read earlier stays. Return the sequence.

@@ -1,0 +1,56 @@
+"""The paths that people added: a library keeps following them."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pincite.acquire.read import path_of, uri_of
+from pincite.build.sync import Selection
+from pincite.store.protocol import Store
+
+_NOTE = "roots"
+
+
+def roots(store: Store) -> list[Selection]:
+    """Give the selections that were added, in the order in which they came."""
+    rows = json.loads(store.note(_NOTE) or "[]")
+    return [Selection(Path(os.fsdecode(bytes.fromhex(path))), tuple(inc), tuple(exc)) for path, inc, exc in rows]
+
+
+def remember(store: Store, selections: Sequence[Selection]) -> None:
+    """Follow these selections too; the newest one for a path counts."""
+    known = roots(store)
+    merged = {selection.path: selection for selection in (*known, *selections)}
+    if list(merged.values()) != known:
+        _keep(store, merged.values())
+
+
+def forget(store: Store, uri: str) -> None:
+    """Stop following what is at or below a URI: drop such roots, and exclude it from roots above it."""
+    kept = []
+    for root in roots(store):
+        place = uri_of(root.path).rstrip("/")
+        if place == uri or place.startswith(uri + "/"):
+            continue
+        if uri.startswith(place + "/"):
+            inner = path_of(uri).relative_to(root.path).as_posix()
+            root = replace(root, exclude=(*root.exclude, "/" + glob.escape(inner)))
+        kept.append(root)
+    _keep(store, kept)
+
+
+def selected(store: Store, paths: Sequence[Path]) -> list[Selection]:
+    """Give the selections for some paths, with the globs they were added with."""
+    known = {root.path: root for root in roots(store)}
+    return [known.get(path, Selection(path)) for path in paths]
+
+
+def _keep(store: Store, selections: Iterable[Selection]) -> None:
+    """Store the selections; a path is kept as its bytes, which need not be text."""
+    rows = [(os.fsencode(s.path).hex(), s.include, s.exclude) for s in selections]
+    store.note(_NOTE, json.dumps(rows))
