@@ -92,6 +92,15 @@ def library_path(settings: Settings) -> Path:
     return user_data_path("pincite") / "library.pincite"
 
 
+def models_dir(settings: Settings) -> Path:
+    """Give the folder where models are kept; it need not exist."""
+    if settings.models:
+        return Path(settings.models).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("pincite") / "models"
+
+
 def _from_file(path: Path) -> dict[str, Any]:
     """Read the TOML file, {} when there is none."""
     try:

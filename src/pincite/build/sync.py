@@ -23,7 +23,7 @@ from pincite.errors import PathMissing, SourceError, SourceUnsupported
 from pincite.models.protocols import Encoder
 from pincite.store.hashing import embedding_hash
 from pincite.store.protocol import SourceRecord, Store
-from pincite.types import Document, Reading, Source, SourceReport, Span, searched_text
+from pincite.types import Document, Reading, Source, SourceReport, Span, Status, searched_text
 
 _RACY_NS = 2_000_000_000  # the coarsest file time in use: FAT's two seconds
 _BATCH_PASSAGES = 512  # embedded together; more would only delay the first commit
@@ -78,9 +78,10 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
             raise PathMissing(f"There is no {selection.path}.", fix="Check the path.")
     touched: list[Source] = []
     yield from commit(_looked_at(present, build, seen, touched), build)
-    with build.store.together():
-        for source in touched:
-            build.store.touch(source)
+    if touched:
+        with build.store.together():
+            for source in touched:
+                build.store.touch(source)
     for selection in selections:
         yield from _gone(selection.path, seen, build.store)
     build.store.collect_garbage()  # only now: a renamed file's vectors outlive its old name
@@ -195,10 +196,10 @@ def _look(found: Found, record: SourceRecord | None, build: Build, touched: list
     except SourceError as error:
         if source is None:
             source = record.source if record else Source(found.uri, "", "", found.modified_ns, found.size)
-        status = "unsupported" if isinstance(error, SourceUnsupported) else "failed"
+        status: Status = "unsupported" if isinstance(error, SourceUnsupported) else "failed"
         store.put_failure(source, status, str(error), error.fix)
         version = record.version if record and record.version else None
-        return SourceReport(found.uri, status, version, reason=str(error), fix=error.fix)  # type: ignore[arg-type]
+        return SourceReport(found.uri, status, version, reason=str(error), fix=error.fix)
 
 
 def _settled(found: Found, record: SourceRecord) -> bool:
@@ -213,14 +214,14 @@ def _settled(found: Found, record: SourceRecord) -> bool:
 
 def _as_recorded(record: SourceRecord) -> SourceReport:
     """Report a source that is as it was."""
-    status = "unsupported" if record.status == "unsupported" else "unchanged"
+    status: Status = "unsupported" if record.status == "unsupported" else "unchanged"
     return SourceReport(
         record.source.uri,
         status,
         record.version or None,
         record.passages,
         reason=record.reason,
-        fix=record.fix,  # type: ignore[arg-type]
+        fix=record.fix,
     )
 
 

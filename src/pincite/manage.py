@@ -1,0 +1,111 @@
+"""The facade for what is not one library's content: models, health, measurements."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pincite.errors import ModelError
+from pincite.settings import Settings, changed, config_path, models_dir
+from pincite.types import Check
+
+if TYPE_CHECKING:
+    from pincite.library import Library
+
+Progress = Callable[[str, int, int], None]
+_PACKAGES = ("apsw", "numpy", "openvino", "openvino-genai", "tantivy", "tokenizers", "turbovec", "xllamacpp")
+
+
+def models(settings: Settings) -> list[dict[str, Any]]:
+    """List the known models: name, kind, status ("ready", "missing", "damaged"), path, size in bytes, licence."""
+    from pincite.models.fetch import list_models
+
+    return [asdict(row) for row in list_models(models_dir(settings))]
+
+
+def model_path(name: str, settings: Settings, *, pull: bool = False, progress: Progress | None = None) -> Path:
+    """Give the verified place of a model; download it first if ``pull`` says so.
+
+    Raises:
+        ModelError: it is unknown, missing, damaged or cannot be downloaded.
+    """
+    from pincite.models.fetch import ensure
+
+    return ensure(name, models_dir=models_dir(settings), offline=settings.offline or not pull, progress=progress)
+
+
+def evaluate_dataset(dataset: str, settings: Settings, *, progress: Any = None) -> dict[str, Any]:
+    """Index a BEIR folder into a temporary library and measure search on it.
+
+    Raises:
+        UsageError: the folder is not a BEIR data set.
+        ExtraMissing: the metrics library is not installed.
+    """
+    from pincite.library import Library
+    from pincite.measure.evaluate import evaluate
+
+    with tempfile.TemporaryDirectory(prefix="pincite-evaluate-") as folder:
+        chosen = changed(settings, library=str(Path(folder) / "corpus.pincite"))
+        with Library(chosen, progress=getattr(progress, "download", None)) as library:
+            return evaluate(Path(dataset), library.store, library.models.encoder(), mode=chosen.mode)
+
+
+def doctor(library: Library) -> dict[str, Any]:
+    """Report versions, models and checks of a library; each check is {"name", "ok", "detail", "fix"}."""
+    settings = library.settings
+    checks = [
+        Check("python", sys.version_info >= (3, 11), f"{platform.python_version()} on {platform.platform()}"),
+        Check("configuration", True, f"{config_path()}" + ("" if config_path().exists() else " (none; defaults)")),
+        *(_model_check(settings, kind) for kind in ("encoder", "generator")),
+        *library.store.verify(),
+        *_stale_checks(library),
+    ]
+    stats = library.stats()
+    return {
+        "versions": {"pincite": _version("pincite")} | {name: _version(name) for name in _PACKAGES},
+        "models": {row["name"]: row for row in models(settings)},
+        "library": {"path": str(library.path), "documents": stats.documents, "passages": stats.passages},
+        "checks": checks,
+    }
+
+
+def _model_check(settings: Settings, kind: str) -> Check:
+    """Check that a model in use is here and whole, and say what runs it."""
+    name = getattr(settings, kind)
+    if name == "none" or name.startswith(("openai:", "st:", "transformers:")):
+        return Check(kind, True, f"{name}: not kept by Pincite")
+    try:
+        path = model_path(name.removeprefix("openvino:").removeprefix("llama:"), settings)
+    except ModelError as error:
+        return Check(kind, False, str(error), error.fix)
+    return Check(kind, True, f"{name}: {_runtime(name, kind)}, files verified in {path}")
+
+
+def _runtime(name: str, kind: str) -> str:
+    """Say what runs a local model."""
+    from pincite.models.generators.default import DEFAULT_RUNTIME
+
+    scheme = name.partition(":")[0] if ":" in name else "openvino" if kind == "encoder" else DEFAULT_RUNTIME
+    return f"runs on the CPU with {'OpenVINO' if scheme == 'openvino' else 'llama.cpp'}"
+
+
+def _stale_checks(library: Library) -> list[Check]:
+    """Give one failed check for each stale source, or one good one."""
+    stale = [record for record in library.store.failed() if record.version]
+    if not stale:
+        return [Check("sources", True, "none is known to be stale")]
+    return [Check("source", False, f"{record.source.uri}: {record.reason}", record.fix) for record in stale]
+
+
+def _version(package: str) -> str:
+    """Give the installed version of a package, "" when it is not there."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

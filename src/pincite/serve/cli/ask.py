@@ -1,0 +1,112 @@
+"""Answer a question from the documents, with citations."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from pincite.serve.cli import render
+from pincite.serve.cli.opening import filter_of, open_library, search_arguments
+from pincite.types import Answer, CitationEvent, DoneEvent, Event, TokenEvent, VerdictEvent
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "words", nargs="+", metavar="[PATH...] QUESTION", help="the question last; paths are synced and searched alone"
+    )
+    parser.add_argument("--extract", action="store_true", help="answer with verbatim quotes only")
+    parser.add_argument("--policy", choices=("flag", "drop"), default="flag", help="what becomes of unsupported claims")
+    parser.add_argument("--stream", action="store_true", help="print events as they come: drafts, citations, verdicts")
+    search_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer; 1 when the documents do not hold the answer."""
+    *paths, question = args.words
+    with open_library(args) as library:
+        if paths:
+            _sync(library, paths)
+        events = library.stream(
+            question,
+            extract=args.extract,
+            policy=args.policy,
+            mode=args.mode,
+            where=filter_of(args.where),
+            paths=paths or None,
+            refresh=not args.no_refresh and not paths,
+        )
+        answer = _follow(events, args)
+    if args.json and not args.stream:
+        render.emit(render.answer_json(answer))
+    elif not args.json:
+        show(answer)
+    if args.timing:
+        render.timing(answer.trace)
+    return 1 if answer.outcome == "not_in_documents" else 0
+
+
+def show(answer: Answer) -> None:
+    """Show an answer for people: text, numbered quotes with their places, then what to mind."""
+    render.warn_stale(answer.stale)
+    render.say(answer.text)
+    if answer.citations:
+        render.say()
+    for citation in answer.citations:
+        place = citation.location.split("/")[-1]
+        render.say(f"  [{citation.number}] {place}")
+        render.say(f"      “{' '.join(citation.quote.split())}”")
+    for claim in answer.claims:
+        if claim.verdict != "supported":
+            why = "; ".join(claim.problems) or "the cited text does not say so"
+            render.say(f"\n  Not {'fully ' if claim.verdict == 'partly' else ''}supported: {claim.text!r}: {why}")
+    for finding in answer.findings:
+        render.note(f"Note: {finding.message} {finding.fix}".rstrip())
+    if answer.outcome == "not_in_documents" and answer.nearest:
+        render.say("\nNearest passages:")
+        for hit in answer.nearest[:3]:
+            render.say(f"  - {hit.location.split('/')[-1]}: {' '.join(hit.text.split())[:160]}")
+
+
+def _sync(library: object, paths: list[str]) -> None:
+    """Bring the named paths up to date; say what failed, on stderr."""
+    from pincite.library import Library
+
+    assert isinstance(library, Library)
+    progress = render.Progress()
+    for count, report in enumerate(library.adding(paths), 1):
+        progress.count("Looked at", count, render.shown_path(report.uri))
+        if report.status in ("failed", "partly"):
+            progress.end()
+            render.note(f"{report.status}: {render.shown_path(report.uri)}: {report.reason} {report.fix}".rstrip())
+    progress.end()
+
+
+def _follow(events: object, args: argparse.Namespace) -> Answer:
+    """Show events as they come, if asked to, and give the answer at the end."""
+    draft = False
+    for event in events:  # type: ignore[attr-defined]
+        if args.stream and args.json:
+            render.emit(_event_json(event))
+        elif isinstance(event, TokenEvent) and (args.stream or sys.stderr.isatty()):
+            if not draft:
+                sys.stderr.write("Draft, not yet checked: ")
+            draft = True
+            sys.stderr.write(render.visible(event.text))
+            sys.stderr.flush()
+        if isinstance(event, DoneEvent):
+            if draft:
+                sys.stderr.write("\n\n")
+            return event.answer
+    raise AssertionError("the stream ended without its last event")
+
+
+def _event_json(event: Event) -> dict[str, object]:
+    """Shape an event."""
+    if isinstance(event, TokenEvent):
+        return {"event": "token", "text": event.text}
+    if isinstance(event, CitationEvent):
+        return {"event": "citation", "citation": render.citation_json(event.citation)}
+    if isinstance(event, VerdictEvent):
+        return {"event": "verdict", "claim": render.claim_json(event.claim)}
+    return {"event": "done", "answer": render.answer_json(event.answer)}

@@ -1,0 +1,56 @@
+"""Check any text, sentence by sentence, against the documents."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pincite.errors import PathMissing, UsageError
+from pincite.serve.cli import render
+from pincite.serve.cli.opening import open_library, search_arguments
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE", help="the text to check, UTF-8; '-' reads standard input")
+    search_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check; 1 when a claim is not supported."""
+    text = _read(args.file)
+    with open_library(args) as library:
+        checked = library.check(text, mode=args.mode, refresh=not args.no_refresh)
+    if args.json:
+        render.emit(
+            {
+                "text": text,
+                "claims": [render.claim_json(claim) for claim in checked.claims],
+                "citations": [render.citation_json(citation) for citation in checked.citations],
+                "findings": [{"kind": f.kind, "message": f.message, "fix": f.fix} for f in checked.findings],
+            }
+        )
+    else:
+        for claim in checked.claims:
+            numbers = "".join(f" [{number}]" for number in claim.citations)
+            render.say(f"{claim.verdict:<12}{' '.join(claim.text.split())}{numbers}")
+            for problem in claim.problems:
+                render.say(f"            {problem}")
+        for citation in checked.citations:
+            render.say(f"  [{citation.number}] {citation.location}\n      “{' '.join(citation.quote.split())}”")
+    return 0 if all(claim.verdict == "supported" for claim in checked.claims) else 1
+
+
+def _read(name: str) -> str:
+    """Read the text to check."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except FileNotFoundError as error:
+        raise PathMissing(f"There is no {name}.", fix="Check the path.") from error
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}.", fix="Check its permissions.") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is not UTF-8 text.", fix="Save it as UTF-8.") from error

@@ -1,0 +1,98 @@
+"""Open the library that the arguments name, and read filters from them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from pincite.errors import FilterError
+from pincite.serve.cli.render import Progress
+
+if TYPE_CHECKING:
+    from pincite.library import Library
+    from pincite.settings import Settings
+    from pincite.store.filters import Filter
+
+_NAMES = ("library", "offline", "encoder", "generator", "base_url", "adapter", "mode", "limit")
+
+
+def overrides(args: argparse.Namespace) -> dict[str, Any]:
+    """Collect the settings that the arguments set."""
+    return {name: getattr(args, name) for name in _NAMES if getattr(args, name, None) is not None}
+
+
+def settings(args: argparse.Namespace) -> Settings:
+    """Load the settings with those of the arguments on top."""
+    from pincite.settings import load_settings
+
+    return load_settings(overrides(args))
+
+
+def open_library(args: argparse.Namespace) -> Library:
+    """Open the library."""
+    from pincite.library import Library
+
+    return Library(settings(args), progress=Progress().download)
+
+
+def search_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what search and ask have in common."""
+    parser.add_argument("--mode", choices=("hybrid", "vector", "keyword"), help="how to search (default: hybrid)")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="only documents whose field (path, title, language, media_type or metadata) fits: "
+        "FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD<=VALUE, or FIELD~GLOB; all of several must fit",
+    )
+    parser.add_argument("--no-refresh", action="store_true", help="do not look for changes on disk first")
+
+
+def filter_of(conditions: list[str]) -> Filter | None:
+    """Build a filter from ``--where`` conditions; None when there are none.
+
+    Raises:
+        FilterError: a condition has no operator.
+    """
+    from pincite.store.filters import And
+
+    parts = tuple(_condition(condition) for condition in conditions)
+    return And(parts) if parts else None
+
+
+def _condition(condition: str) -> Filter:
+    """Parse one condition; the operator that comes first counts."""
+    from pincite.store.filters import Between, Glob, Not
+
+    places = [(condition.find(op), -len(op), op) for op in ("!=", ">=", "<=", "=", "~") if condition.find(op) > 0]
+    if not places:
+        raise FilterError(f"--where {condition!r} has no operator.", fix="Write for instance --where language=en.")
+    operator = min(places)[2]
+    field, value = condition.split(operator, 1)
+    if operator == "~":
+        return Glob(field, value)
+    if operator == ">=":
+        return Between(field, low=_scalars(value)[-1])
+    if operator == "<=":
+        return Between(field, high=_scalars(value)[-1])
+    return Not(_equals(field, value)) if operator == "!=" else _equals(field, value)
+
+
+def _equals(field: str, value: str) -> Filter:
+    """Match a value as text, and as a number or truth value if it looks like one."""
+    from pincite.store.filters import In
+
+    return In(field, tuple(_scalars(value)))
+
+
+def _scalars(value: str) -> list[str | int | float | bool]:
+    """List what a word may mean, the text first."""
+    if value.lower() in ("true", "false"):
+        return [value, value.lower() == "true"]
+    for kind in (int, float):
+        try:
+            return [value, kind(value)]
+        except ValueError:
+            continue
+    return [value]

@@ -1,0 +1,213 @@
+"""What the commands print: data to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pincite.errors import PinciteError
+from pincite.types import Answer, Citation, Claim, Hit, SearchResult, SourceReport, StaleSource, Trace
+
+
+def prepare_streams() -> None:
+    """Let any text through: what the terminal cannot show is shown as an escape, never as a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def emit(value: Any) -> None:
+    """Print one JSON value on a line of its own, at once."""
+    print(json.dumps(value, default=_plain), flush=True)
+
+
+def say(text: str = "") -> None:
+    """Print a line for people; control characters in it are made visible, for they may come from documents."""
+    print(visible(text))
+
+
+def note(text: str) -> None:
+    """Print a line for people beside the data."""
+    print(visible(text), file=sys.stderr, flush=True)
+
+
+def visible(text: str) -> str:
+    """Replace control characters, which could drive the terminal, by a visible sign; line breaks and tabs stay."""
+    return "".join(c if c in "\n\t" or not _is_control(c) else "\N{SYMBOL FOR SUBSTITUTE FORM TWO}" for c in text)
+
+
+def error(failure: PinciteError, *, as_json: bool) -> None:
+    """Say what happened and what to do."""
+    if as_json:
+        emit({"error": {"code": _snake(type(failure).__name__), "message": str(failure), "fix": failure.fix}})
+    note(f"pincite: {failure}" + (f"\n  {failure.fix}" if failure.fix else ""))
+
+
+def shown_path(uri: str) -> str:
+    """Name a source for people: relative to here when it lies below."""
+    if not uri.startswith("file://"):
+        return unquote(uri)
+    path = Path(unquote(uri.removeprefix("file://")))
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+class Progress:
+    """One line on stderr that is written over, if a person watches; silent otherwise."""
+
+    def __init__(self) -> None:
+        """Start."""
+        self._live = sys.stderr.isatty()
+        self._width = 0
+        self._last = 0.0
+
+    def download(self, name: str, done: int, total: int) -> None:
+        """Show a download: its name and bytes; a line at the start and end also when nobody watches."""
+        share = f"{done * 100 // total:3d} %" if total else ""
+        self._show(f"Downloading {name}: {done / 1e6:.0f} of {total / 1e6:.0f} MB {share}", force=done >= total > 0)
+        if done >= total > 0:
+            self.end()
+
+    def count(self, verb: str, done: int, name: str) -> None:
+        """Show how far a run over many sources is."""
+        self._show(f"{verb} {done}: {name}")
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._live and self._width:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+        self._width = 0
+
+    def _show(self, text: str, *, force: bool = False) -> None:
+        """Write over the line, at most ten times a second."""
+        if not self._live:
+            if force:
+                note(text)
+            return
+        now = time.monotonic()
+        if now - self._last < 0.1 and not force:
+            return
+        self._last = now
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+        line = visible(text).replace("\n", " ")[:columns]
+        sys.stderr.write("\r" + line.ljust(self._width))
+        sys.stderr.flush()
+        self._width = len(line)
+
+
+# --- JSON shapes: a stable contract
+
+
+def report_json(report: SourceReport) -> dict[str, Any]:
+    """Shape one source of ``add``."""
+    return asdict(report)
+
+
+def search_json(result: SearchResult) -> dict[str, Any]:
+    """Shape a search result."""
+    return {
+        "question": result.question,
+        "mode": result.mode,
+        "hits": [hit_json(hit) for hit in result.hits],
+        "stale": stale_json(result.stale),
+        "trace": trace_json(result.trace),
+    }
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """Shape a hit."""
+    passage = hit.passage
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "uri": passage.uri,
+        "version": passage.version,
+        "passage_id": passage.id,
+        "start": passage.start,
+        "end": passage.end,
+        "page": passage.page_from,
+        "title": passage.title,
+        "text": passage.text,
+        "heading_path": list(passage.heading_path),
+        "line_from": passage.line_from,
+        "line_to": passage.line_to,
+        "scores": dict(hit.scores),
+    }
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """Shape an answer."""
+    return {
+        "question": answer.question,
+        "text": answer.text,
+        "outcome": answer.outcome,
+        "claims": [claim_json(claim) for claim in answer.claims],
+        "citations": [citation_json(citation) for citation in answer.citations],
+        "findings": [asdict(finding) for finding in answer.findings],
+        "nearest": [hit_json(hit) for hit in answer.nearest],
+        "stale": stale_json(answer.stale),
+        "generator": answer.generator,
+        "trace": trace_json(answer.trace),
+    }
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """Shape a claim."""
+    return asdict(claim)
+
+
+def citation_json(citation: Citation) -> dict[str, Any]:
+    """Shape a citation."""
+    return asdict(citation) | {"location": citation.location}
+
+
+def stale_json(stale: tuple[StaleSource, ...]) -> list[dict[str, Any]]:
+    """Shape the stale sources."""
+    return [asdict(source) for source in stale]
+
+
+def trace_json(trace: Trace) -> dict[str, Any]:
+    """Shape a trace: seconds in all, and by stage in the order they ran."""
+    stages = [{"name": s.name, "seconds": round(s.seconds, 6), **dict(s.detail)} for s in trace.stages]
+    return {"seconds": round(trace.seconds, 6), "stages": stages}
+
+
+def timing(trace: Trace) -> None:
+    """Say how long each stage took."""
+    for stage in trace.stages:
+        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
+        note(f"  {stage.name:<12} {stage.seconds * 1000:8.0f} ms  {detail}")
+
+
+def warn_stale(stale: tuple[StaleSource, ...]) -> None:
+    """Say which sources may be out of date."""
+    for source in stale:
+        note(f"Stale: {shown_path(source.uri)}: {source.reason} Version {source.version} was searched. {source.fix}")
+
+
+def _plain(value: Any) -> Any:
+    """Turn what JSON does not know into what it does."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "item"):  # NumPy scalars
+        return value.item()
+    return str(value)
+
+
+def _is_control(c: str) -> bool:
+    """Tell control characters: C0, DEL, C1 and the bidirectional ones that can disguise text."""
+    return c < " " or "\x7f" <= c <= "\x9f" or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069"
+
+
+def _snake(name: str) -> str:
+    """Turn ClassName into class_name."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
