@@ -83,7 +83,7 @@ def _numbers(marker: str) -> list[int]:
             if "-" in part or "–" in part
             else (int(part),) * 2
         )
-        if last - first <= _WIDEST_RANGE:
+        if 0 <= last - first <= _WIDEST_RANGE:
             numbers.extend(range(first, last + 1))
         else:
             numbers.extend((first, last))

@@ -12,6 +12,8 @@ from decimal import Decimal
 
 import regex
 
+from pincite.find.stopwords import STOP_WORDS
+
 _UNITS = {
     "%": "% percent pct percentage",
     "$": "$ dollar dollars usd",
@@ -77,7 +79,7 @@ _NUMBER = regex.compile(
     r"|\b(?P<word>" + "|".join(_WORDS) + r")\b(?:-(?P<unit_word>" + "|".join(_ONES.split()[1:10]) + r")\b)?",
     regex.IGNORECASE | regex.V1,
 )
-_AFTER = regex.compile(r"[\s-]?(?P<word>%|°?\p{L}+|per cent)", regex.IGNORECASE)
+_AFTER = regex.compile(r"[\s-]?(?P<word>%|per cent|°?\p{L}+)", regex.IGNORECASE)
 _FRACTIONS = {"¼": Decimal("0.25"), "½": Decimal("0.5"), "¾": Decimal("0.75")}
 
 
@@ -172,23 +174,35 @@ def _date(match: regex.Match[str]) -> Date:
 
 _NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’.&-][\p{L}\p{N}]+)*")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’][\p{L}]+)*")
+_OPENING_WORDS = (
+    "yesterday today tomorrow now later earlier although despite unlike however moreover thus hence therefore also "
+    "former according since many most several every whether within without yet even still"
+)
+_OPENERS = STOP_WORDS["en"] | frozenset(_OPENING_WORDS.split())
 _NO_NAMES = frozenset(f"{_MONTHS} monday tuesday wednesday thursday friday saturday sunday i mr mrs ms dr".split())
 
 
 def names(text: str) -> list[str]:
-    """Give capitalised words, in order; the first word of the text only when another one follows it at once."""
+    """Give capitalised words, in order; the first word only when a capital inside it or right after it tells a name."""
     found = list(_NAME.finditer(text))
-    first = len(text) - len(text.lstrip("\"'“‘«([* "))
     kept = []
     for index, match in enumerate(found):
-        following = found[index + 1].start() if index + 1 < len(found) else -2
-        initial = match.start() <= first
-        if initial and not (following == match.end() + 1 or match[0][1:] != match[0][1:].lower()):
-            continue
-        name = regex.sub(r"['’]s$", "", match[0])
-        if plain(name) not in _NO_NAMES:
-            kept.append(name)
-    return list(dict.fromkeys(kept))
+        follows = index + 1 < len(found) and found[index + 1].start() == match.end() + 1
+        inner = match[0][1:] != match[0][1:].lower()
+        if match.start() > _first(text) or inner or (follows and plain(match[0]) not in _OPENERS):
+            kept.append(regex.sub(r"['’]s$", "", match[0]))
+    return list(dict.fromkeys(name for name in kept if plain(name) not in _NO_NAMES))
+
+
+def opening(text: str) -> str:
+    """Give the first word when it is capitalised and may or may not be a name, else the empty string."""
+    match = _NAME.match(text, _first(text))
+    return match[0] if match and plain(match[0]) not in _OPENERS | _NO_NAMES else ""
+
+
+def _first(text: str) -> int:
+    """Give where the first word starts."""
+    return len(text) - len(text.lstrip("\"'“‘«([*- "))
 
 
 def plain(word: str) -> str:

@@ -63,7 +63,11 @@ def verify(claim: str, source: str, *, terms: Terms, cosine: float, has_encoder:
         return Check("supported", 1.0, ())
     contradictions = tuple(_negation(claim, source, terms) + _opposite(claim, source))
     missing = tuple(
-        _dates(claim, source) + _numbers(claim, source) + _names(claim, source, context) + _quantifier(claim, source)
+        _dates(claim, source)
+        + _numbers(claim, source)
+        + _names(claim, source, context)
+        + _opening(claim, source, context, terms)
+        + _quantifier(claim, source)
     )
     weights = calibration()["support"]["hybrid" if has_encoder else "keyword"]
     support = logistic(weights, features(claim, source, terms=terms, cosine=cosine))
@@ -161,6 +165,18 @@ def _names(claim: str, source: str, context: str) -> list[str]:
         if whole not in known and not all(part in known or part.rstrip("s") in stems for part in parts):
             problems.append(f"the name {name} is not in the cited text")
     return problems
+
+
+def _opening(claim: str, source: str, context: str, terms: Terms) -> list[str]:
+    """Name a first word that is the only thing the source does not have: it may be a name that was changed."""
+    word = facts.opening(claim)
+    if not word or set(facts.words(word)) & set(facts.words(f"{source}\n{context}")):
+        return []
+    has, own = terms.found(f"{source}\n{context}"), terms.found(word)
+    rest = [term for term in terms.wanted(claim) if term not in own]
+    if own & has or not rest or coverage(rest, has) < 1.0:
+        return []
+    return [f"{word} is not in the cited text"]
 
 
 def _negation(claim: str, source: str, terms: Terms) -> list[str]:

@@ -1,0 +1,101 @@
+from decimal import Decimal
+
+import pytest
+
+from pincite.ground import facts
+
+
+def values(text):
+    return [set(map(str, (v.normalize() for v in q.values))) for q in facts.quantities(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12 apples", 12),
+        ("1,234,567 people", 1234567),
+        ("3.5 %", "3.5"),
+        ("3,5 %", "3.5"),
+        ("3 million", 3_000_000),
+        ("6½ sacks", "6.5"),
+        ("twenty-five years", 25),
+        ("two hundred", 200),
+        ("the 21st century", 21),
+        ("٣٤ كتاب", 34),
+        ("10mg", 10),
+    ],
+)
+def test_a_number_is_read_in_its_usual_form(text, value):
+    assert Decimal(str(value)) in facts.quantities(text)[0].values
+
+
+def test_a_point_may_group_or_divide():
+    assert values("1.234") == [{"1.234", "1234"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("5 %", "%"),
+        ("5 percent", "%"),
+        ("5 per cent", "%"),
+        ("$5 million", "$"),
+        ("5 million dollars", "$"),
+        ("10mg", "mg"),
+        ("3 kilometres", "km"),
+        ("3 apples", ""),
+    ],
+)
+def test_a_number_has_its_unit(text, unit):
+    assert facts.quantities(text)[0].unit == unit
+
+
+def test_no_number_in_a_name():
+    assert [q.text for q in facts.quantities("GPT4 and B2B and model x1")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("on 2024-05-03", (2024, 5, 3)),
+        ("on 3 May 2024", (2024, 5, 3)),
+        ("on the 3rd of May, 2024", (2024, 5, 3)),
+        ("on May 3, 2024", (2024, 5, 3)),
+        ("in September 1999", (1999, 9, None)),
+        ("on Sept. 4", (None, 9, 4)),
+    ],
+)
+def test_a_date_is_read_as_far_as_it_goes(text, parts):
+    (date,) = facts.dates(text)
+    assert (date.year, date.month, date.day) == parts
+
+
+def test_names_are_capitalised_words_but_not_the_first_of_a_sentence():
+    assert facts.names("Yesterday Marie Curie met NASA's team in Paris on Monday.") == [
+        "Marie",
+        "Curie",
+        "NASA",
+        "Paris",
+    ]
+    assert facts.names("Marie Curie discovered radium.") == ["Marie", "Curie"]
+    assert facts.names("Cats sleep.") == []
+    assert facts.opening("Cats sleep.") == "Cats"
+    assert facts.opening("The cats sleep.") == ""
+    assert facts.names("LoRA adapts models.") == ["LoRA"]
+
+
+def test_a_negation_covers_its_clause():
+    assert facts.negated("It doesn't need retraining, but it costs memory.") == ["need retraining"]
+    assert facts.negated("No patient died.") == ["patient died"]
+    assert facts.negated("It needs retraining.") == []
+
+
+def test_quantifiers_bound_numbers_only():
+    assert set(facts.quantifiers("All of the more than 20 units")) == {"all", "at least"}
+    assert facts.quantifiers("The plane flew over Paris.") == {}
+
+
+def test_opposites_are_found_where_neither_side_has_both():
+    assert facts.opposites("Sales increased.", "Sales decreased.") == [("increased", "decreased")]
+    assert facts.opposites("Sales increased.", "Sales increased, then decreased.") == []
+    assert facts.opposites("Sales increased.", "Sales were counted.") == []
