@@ -14,6 +14,7 @@ from itertools import chain
 
 import regex
 
+from pincite.acquire.language import detect_language
 from pincite.find.stems import fold, lowered, stem
 from pincite.find.stopwords import STOP_WORDS
 
@@ -83,15 +84,16 @@ def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
 
     Args:
         text: any string.
-        languages: ISO 639-1 codes of the documents to search; none counts as English.
+        languages: ISO 639-1 codes of the documents to search, most frequent first; none counts as English.
 
     Returns:
         Terms; [] when the text holds no letter, digit or emoji.
     """
     languages = tuple(dict.fromkeys(languages)) or ("",)
-    stops = frozenset().union(*(STOP_WORDS.get(language or "en", frozenset()) for language in languages))
+    # Its own language's: in another one, a stop word may be what it asks for (the French "son", the German "war").
+    stops = STOP_WORDS.get(detect_language(text) or languages[0] or "en", frozenset())
     chunks = _chunks(text)
-    telling = [chunk for chunk in chunks if _bare_word(chunk) not in stops] if stops else chunks
+    telling = [chunk for chunk in chunks if _bare_word(chunk) not in stops]
     return _question_terms(telling, languages) or _question_terms(chunks, languages)
 
 

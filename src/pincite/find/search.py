@@ -107,6 +107,9 @@ def rank(
         fusion: how hybrid mode merges.
         weight: of the cosine, for the convex fusion.
 
+    Returns:
+        The order, at most twice as long as ``candidates``, and how it came about.
+
     Raises:
         EmptyQuestion: the question is blank.
         UsageError: the mode is unknown or needs an encoder.
@@ -153,7 +156,7 @@ def _keyword_candidates(
 ) -> list[Candidate]:
     """Analyse the question for the languages of the documents and look for passages that share its terms."""
     with ranking.timed("keyword") as detail:
-        terms = analyze_query(question, store.stats().languages)
+        terms = analyze_query(question, (*store.stats().languages, ""))  # "": documents whose language is not known
         detail["terms"] = len(terms)
         if len(terms) > MOST_TERMS:
             detail["terms_cut"] = len(terms) - MOST_TERMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 # language -> (script, Snowball algorithm); a script's first row is for documents in languages of other scripts.
@@ -100,6 +100,7 @@ def fold(word: str) -> str:
     return word.translate(_LETTERS)
 
 
+@lru_cache(maxsize=100_000)
 def stem(word: str, language: str) -> tuple[str, ...]:
     """Stem a lower-case word: its folded stem, and the stem of the folded word where that is another one.
 

@@ -1,0 +1,88 @@
+"""A corpus becomes a library: each row is one document."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from urllib.parse import quote, unquote
+
+from pincite.acquire.language import detect_language
+from pincite.acquire.read import document_id
+from pincite.build.chunk import chunk
+from pincite.build.embed import embed_missing
+from pincite.measure.cases import Dataset, Row
+from pincite.models.protocols import Encoder
+from pincite.store.protocol import Store
+from pincite.types import Document, Source
+
+Progress = Callable[[str, int, int], None]
+_BATCH = 2048  # passages embedded between two commits
+
+
+def index_corpus(
+    dataset: Dataset,
+    store: Store,
+    encoder: Encoder,
+    *,
+    embed: bool = True,
+    passage_pieces: int = 128,
+    progress: Progress | None = None,
+) -> int:
+    """Bring a store up to date with a corpus; rows that it holds already cost little.
+
+    Args:
+        dataset: whose corpus.
+        store: holds nothing else.
+        encoder: counts pieces, and embeds.
+        embed: whether passages need vectors.
+        passage_pieces: upper limit of a passage with its context.
+        progress: called with (what, done, in all; 0: not known).
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        UsageError: a row is malformed.
+    """
+    rows = 0
+    for row in dataset.documents():
+        document = document_of(dataset.name, row)
+        record = store.source(document.source.uri)
+        if record is None or record.source.content_hash != document.source.content_hash:
+            spans = chunk(document, encoder.pieces, limit=passage_pieces)
+            store.put_document(document, spans, {}, encoder.fingerprint)
+        rows += 1
+        if progress is not None:
+            progress("documents", rows, 0)
+    if embed:
+        _embed_all(store, encoder, progress)
+    return rows
+
+
+def document_of(dataset: str, row: Row) -> Document:
+    """Make a document of a row. One without text has its title as text, so that it can be found."""
+    uri = f"beir:/{quote(dataset, safe='')}/{quote(row.id, safe='', errors='surrogatepass')}"
+    text, title = (row.text, row.title) if row.text.strip() else (row.title, "")
+    data = f"{title}\n{text}".encode("utf-8", "surrogatepass")
+    content_hash = hashlib.blake2b(data, digest_size=16).hexdigest()
+    source = Source(uri=uri, media_type="text/plain", content_hash=content_hash, modified_ns=0, size=len(data))
+    return Document(
+        id=document_id(uri), source=source, version=0, text=text, title=title, language=detect_language(text)
+    )
+
+
+def row_id(uri: str) -> str:
+    """Give the id of the row that a document was made of."""
+    return unquote(uri.rsplit("/", 1)[1], errors="surrogatepass")
+
+
+def _embed_all(store: Store, encoder: Encoder, progress: Progress | None) -> None:
+    """Embed the passages that lack a vector."""
+    total = store.stats().passages
+    while True:
+        lacking = dict(store.unembedded(encoder.fingerprint, _BATCH))
+        if not lacking:
+            return
+        store.put_vectors(embed_missing(lacking, encoder), encoder.fingerprint)
+        if progress is not None:
+            progress("embeddings", store.stats().spaces.get(encoder.fingerprint, 0), total)
