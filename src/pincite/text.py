@@ -106,8 +106,9 @@ def grapheme_floor(text: str, start: int, offset: int) -> int:
     before, after = text[offset - 1], text[offset]
     if before < "\x80" and after < "\x80" and before != "\r":
         return offset
-    # One code point to the right decides, so the last cluster of [start, offset + 1) tells.
-    return int(_CLUSTERS.match(text, start, offset + 1).start(1))
+    # One code point to the right decides, so the last cluster of [start, offset + 1) tells. A copy, because the library
+    # looks back over a run of flags to its beginning, wherever it is told to start.
+    return start + int(_CLUSTERS.match(text[start : offset + 1]).start(1))
 
 
 def line_starts(text: str) -> NDArray[np.int64]:
@@ -146,7 +147,9 @@ def _stops(text: str, match: regex.Match[str], end: int) -> bool:
 
 def _abbreviates(text: str, stop: int, following: str) -> bool:
     before = text[max(0, stop - _LAST_WORD) : stop]
+    if not before or before[-1].isspace():
+        return False
     if _INITIALS.search(before) or _MARKER.search(before):
         return True
-    word = before.split()[-1].lstrip("([\"'“‘").casefold() if before.strip() else ""
+    word = before.split()[-1].lstrip("([\"'“‘").casefold()
     return word in _ABBREVIATIONS and (word not in _NUMBERED or following.isdigit())

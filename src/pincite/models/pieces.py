@@ -29,10 +29,12 @@ class WordPieces:
     nothing about size: callers bound characters as well.
 
     Attributes:
+        tokenizer (Tokenizer): for the encoder's own use; leave its settings alone.
         additive (bool): no piece crosses white space, so counts of texts joined by white space add up.
     """
 
-    additive: bool = True
+    tokenizer: Tokenizer
+    additive: bool
 
     def __init__(self, tokenizer_json: Path) -> None:
         """Load the tokenizer, and switch off what would cut or pad.
@@ -45,6 +47,7 @@ class WordPieces:
             ModelDamaged: it is not a tokenizer.
         """
         from tokenizers import Tokenizer
+        from tokenizers.models import WordPiece
 
         if not tokenizer_json.is_file():
             raise ModelMissing(f"There is no tokenizer at {tokenizer_json}.", fix="Run `pincite models pull`.")
@@ -58,7 +61,8 @@ class WordPieces:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
-        self.tokenizer: Tokenizer = tokenizer
+        self.tokenizer = tokenizer
+        self.additive = isinstance(tokenizer.model, WordPiece)
 
     def count(self, text: str) -> int:
         """Count the pieces, special tokens not included; equals ``len(starts(text))``."""
