@@ -29,7 +29,7 @@ class Source:
     uri: str  # file URI, percent encoded; the identity of the document
     media_type: str
     content_hash: str  # hex, BLAKE2b-128 of the bytes
-    modified_ns: int  # nanoseconds since the epoch, as the file system says
+    modified_ns: int  # of the last change of content or status, nanoseconds since the epoch
     size: int  # bytes
 
 

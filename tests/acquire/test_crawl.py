@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import pincite.acquire.crawl as crawl_module
 from pincite.acquire.crawl import Found, Skipped, crawl
+from pincite.acquire.load import changed_ns
 from pincite.acquire.read import uri_of
 from pincite.errors import PathMissing, UsageError
 
@@ -45,7 +46,7 @@ def test_found_tells_size_and_time_of_the_file(tmp_path):
     plant(tmp_path, "a.md")
     (item,) = crawl([tmp_path])
     status = (tmp_path / "a.md").stat()
-    assert item == Found(tmp_path / "a.md", uri_of(tmp_path / "a.md"), status.st_size, status.st_mtime_ns)
+    assert item == Found(tmp_path / "a.md", uri_of(tmp_path / "a.md"), status.st_size, changed_ns(status))
 
 
 def test_hidden_files_and_caches_are_passed_over_in_silence(tmp_path):

@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import quote_from_bytes
 
 from pincite.acquire.ignore import Ignore, Rules, is_ignored, read_rules, rules_above
+from pincite.acquire.load import changed_ns
 from pincite.acquire.uri import absolute, shown, uri_of
 from pincite.errors import PathMissing, SourceError, SourceUndecodable, UsageError
 
@@ -25,7 +26,7 @@ class Found:
     path: Path
     uri: str
     size: int  # bytes
-    modified_ns: int  # nanoseconds since the epoch
+    modified_ns: int  # of the last change of content or status, nanoseconds since the epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _root(root: Path, included: Rules | None, excluded: Rules | None) -> Iterato
         yield _unseen(uri, error)
     else:
         if stat.S_ISREG(status.st_mode):
-            yield Found(root, uri, status.st_size, status.st_mtime_ns)
+            yield Found(root, uri, status.st_size, changed_ns(status))
         elif not stat.S_ISDIR(status.st_mode):
             yield Skipped(uri, "It is not a regular file.", "Name a file or a folder.", "failed")
         elif root.name.endswith(LIBRARY_SUFFIX):
@@ -183,7 +184,7 @@ def _file(entry: os.DirEntry[str], uri: str) -> Iterator[Found | Skipped]:
         yield _unseen(uri, error)
         return
     if stat.S_ISREG(status.st_mode):
-        yield Found(Path(entry.path), uri, status.st_size, status.st_mtime_ns)
+        yield Found(Path(entry.path), uri, status.st_size, changed_ns(status))
     elif stat.S_ISLNK(status.st_mode):
         yield Skipped(uri, "It is a symbolic link, and links inside folders are not followed.", "Name it itself.")
     else:

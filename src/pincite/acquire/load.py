@@ -39,13 +39,21 @@ def load(where: str | Path, *, limit: int = LIMIT) -> tuple[Source, bytes]:
     for _ in range(_ATTEMPTS):
         data, before, after = _bytes(path, limit)
         if len(data) == before.st_size and _state(before) == _state(after):
-            return _source(path, data, before.st_mtime_ns), data
+            return _source(path, data, changed_ns(before)), data
     raise SourceUnreadable(f"{shown(path)} changed while it was being read.", fix="Add it again.")
+
+
+def changed_ns(status: os.stat_result) -> int:
+    """Give the later of a file's modification and status change, nanoseconds since the epoch.
+
+    Any program can set the first back, as `cp -p` and `rsync -t` do; no program sets the second.
+    """
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _state(status: os.stat_result) -> tuple[int, int]:
     """Take what changes when a file is written."""
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, changed_ns(status)
 
 
 def _source(path: Path, data: bytes, modified_ns: int) -> Source:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from pincite.acquire.crawl import is_passed_over
 from pincite.acquire.ignore import IGNORE_FILES
@@ -41,8 +40,6 @@ def watch(
         PathMissing: a path does not exist.
         SourceUnreadable: a path may not be watched.
     """
-    from watchfiles import WatchfilesRustInternalError
-
     roots = [absolute(path) for path in paths]
     for root in roots:
         if not root.exists():
@@ -51,7 +48,7 @@ def watch(
         yield from _batches(roots, stop_event, poll, debounce)
     except PermissionError as error:
         raise SourceUnreadable(f"Watching is not permitted: {error}.", fix="Check the permissions.") from error
-    except (OSError, WatchfilesRustInternalError):
+    except (OSError, RuntimeError):  # RuntimeError: what watchfiles raises for the rest
         if poll:
             raise
         yield from _batches(roots, stop_event, True, debounce)
@@ -78,6 +75,6 @@ def _concerns(path: str, root: Path) -> bool:
     """Tell whether a path is the root or lies below it, where a crawl would see it."""
     if path == str(root):
         return True
-    above = str(root).rstrip(os.sep) + os.sep
-    names = path.removeprefix(above).split(os.sep)
-    return path.startswith(above) and not any(is_passed_over(name) for name in names if name not in IGNORE_FILES)
+    below = PurePath(path)
+    names = below.parts[len(root.parts) :] if below.is_relative_to(root) else ()
+    return bool(names) and not any(is_passed_over(name) for name in names if name not in IGNORE_FILES)

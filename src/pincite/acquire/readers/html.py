@@ -23,7 +23,7 @@ _UNNESTED = words(  # void elements, and those whose end may be left out
 _DEPTH = 2000  # of elements: beyond, parsers take quadratic time, so only the bare text is taken
 _MAIN_DEPTH = 200  # up to which the main text is looked for: the extractor calls itself for each level
 _MAIN_SIZE = 8 << 20  # characters up to which it is looked for: it takes more than a second for each million
-_MAIN_SHARE = 0.25  # of the visible text that the main text must be, or the page is no article
+_MAIN_SHARE = (0.25, 0.8)  # of the visible text: with less the page is no article, with more it is nothing else
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![\d.])", re.IGNORECASE)
 _META = {  # metadata: names of meta elements, the best first
     "author": ("author", "article:author", "dc.creator"),
@@ -160,8 +160,10 @@ def _main_pieces(tree: Any, size: int) -> list[Piece]:
     if depth > _MAIN_DEPTH or size > _MAIN_SIZE:
         return visible
     main = _extracted(tree)
-    enough = _MAIN_SHARE * sum(len(squashed(piece.text)) for piece in visible)
-    if sum(len(squashed(piece.text)) for piece in main) < max(1, enough):
+    share = sum(len(squashed(piece.text)) for piece in main) / max(
+        1, sum(len(squashed(piece.text)) for piece in visible)
+    )
+    if not _MAIN_SHARE[0] <= share <= _MAIN_SHARE[1]:
         return visible
     codes = {squashed(piece.text): piece for piece in visible if piece.kind == "code"}
     return [codes.get(squashed(piece.text), piece) if piece.kind == "code" else piece for piece in main]
@@ -191,6 +193,6 @@ def _assembled(pieces: list[Piece]) -> tuple[str, tuple[Block, ...]]:
     """Join pieces with blank lines, and mark where each one is."""
     blocks, position = [], 0
     for piece in pieces:
-        blocks.append(Block(piece.kind, position, position + len(piece.text), piece.level, piece.label))
+        blocks.append(Block(piece.kind, position, position + len(piece.text), max(0, piece.level), piece.label))
         position += len(piece.text) + 2
     return "\n\n".join(piece.text for piece in pieces), tuple(blocks)
