@@ -136,7 +136,7 @@ def comparable(value: Scalar) -> str | int | float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def matches(where: Filter, fields: Mapping[str, Scalar]) -> bool:

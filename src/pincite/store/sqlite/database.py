@@ -22,6 +22,7 @@ from pincite.store.sqlite.where import glob_matches
 CATALOG = "catalog.sqlite"
 WAIT_SECONDS = 30.0  # for other processes
 _OURS = ("catalog.", "vectors", "keywords", ".")  # names that a folder may hold and still become a library
+_HEADER_BYTES = 100
 _SAFE_SQLITE = (3, 51, 3)  # before it, two writers in WAL mode could lose a commit
 _SETUP = """
 PRAGMA synchronous = FULL;
@@ -193,15 +194,19 @@ def _check_sqlite() -> None:
 
 
 def _check_header(path: Path) -> None:
-    """Look at the file's first bytes without SQLite, which would touch it."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+    """Look at the file's first bytes and touch nothing, so that a newer library stays as it is.
+
+    Through SQLite's file, not ``open``: to close a file drops every lock that this process holds on it, and SQLite
+    takes care of the locks of other connections.
+    """
+    with explained(path.parent):
+        file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+        header = file.xRead(_HEADER_BYTES, 0) if file.xFileSize() >= _HEADER_BYTES else b""
+        file.xClose()
+    if not header.startswith(b"SQLite format 3\0"):
         raise LibraryDamaged(f"{path} is not a library's catalogue, or is damaged.", fix=RESTORE)
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise LibraryDamaged(
-            f"{path} is a database, but not one that Pincite made.", fix="Name another place with --library."
-        )
+        raise LibraryDamaged(f"{path} is not a catalogue that Pincite made.", fix="Name another place with --library.")
     _check_version(int.from_bytes(header[60:64], "big"), path.parent)
 
 
