@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pincite.acquire.load as load_module
+from pincite.acquire.load import changed_ns
 from pincite.acquire.read import load, uri_of
 from pincite.errors import SourceError, SourceTooLarge, SourceUnreadable
 
