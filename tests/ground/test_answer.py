@@ -109,6 +109,18 @@ def test_a_model_is_small_by_its_name(name, small):
     assert is_small(name) is small
 
 
+def test_lines_of_a_draft_are_kept(encoder):
+    lines = (
+        "- The KV cache keeps the keys of earlier tokens.",
+        "- LoRA trains small matrices.",
+        "",
+        "The weights stay frozen.",
+    )
+    draft = "\n".join(lines)
+    text = ask(generator=Scripted(draft), encoder=encoder).text
+    assert [line.split(" [")[0] for line in text.split("\n")] == draft.split("\n")
+
+
 def test_an_unknown_citation_is_reported(encoder):
     answer = ask(generator=Scripted(GOOD.replace("[1]", "[7]")), encoder=encoder)
     assert "citation_unknown" in kinds(answer)

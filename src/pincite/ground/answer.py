@@ -289,7 +289,7 @@ def _write_claim(run: _Run, writer: Writer, item: Assessed) -> None:
         run.find(
             "claim_without_citation", f"No passage carries this claim: {item.claim.plain!r}.", "Do not rely on it."
         )
-    writer.write(item.claim.plain, spans, item.check)
+    writer.write(item.claim.plain, spans, item.check, separator=item.claim.gap or " ")
 
 
 def _told(

@@ -26,6 +26,7 @@ class DraftClaim:
     text: str
     plain: str
     hints: tuple[int, ...] = ()  # numbers in the markers, in order, each once
+    gap: str = ""  # the space before it
 
 
 def split_claims(text: str) -> list[DraftClaim]:
@@ -42,7 +43,8 @@ def split_claims(text: str) -> list[DraftClaim]:
             start = moved
         if start < end:
             spans.append([start, end])
-    return [_claim(text, start, end) for start, end in spans]
+    ends = [0, *(end for _, end in spans)]
+    return [_claim(text, before, start, end) for before, (start, end) in zip(ends, spans, strict=False)]
 
 
 def _markers_of_previous(text: str, start: int, end: int, has_previous: bool) -> int:
@@ -62,11 +64,11 @@ def _trimmed(text: str, start: int, end: int) -> int:
     return start + len(text[start:end].rstrip())
 
 
-def _claim(text: str, start: int, end: int) -> DraftClaim:
+def _claim(text: str, before: int, start: int, end: int) -> DraftClaim:
     """Read the markers of one claim."""
     body = text[start:end]
     hints = [number for found in _MARKER.finditer(body) for number in _numbers(found[1])]
-    return DraftClaim(start, end, body, without_markers(body), tuple(dict.fromkeys(hints)))
+    return DraftClaim(start, end, body, without_markers(body), tuple(dict.fromkeys(hints)), text[before:start])
 
 
 def without_markers(text: str) -> str:

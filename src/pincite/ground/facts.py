@@ -14,53 +14,22 @@ import regex
 
 from pincite.find.stopwords import STOP_WORDS
 
-_UNITS = {
-    "%": "% percent pct percentage",
-    "$": "$ dollar dollars usd",
-    "€": "€ euro euros eur",
-    "£": "£ pound pounds gbp",
-    "¥": "¥ yen jpy yuan",
-    "km": "km kilometre kilometres kilometer kilometers",
-    "m": "m metre metres meter meters",
-    "cm": "cm centimetre centimetres centimeter centimeters",
-    "mm": "mm millimetre millimetres millimeter millimeters",
-    "mi": "mi mile miles",
-    "ft": "ft foot feet",
-    "kg": "kg kilogram kilograms kilogramme kilogrammes",
-    "g": "g gram grams gramme grammes",
-    "mg": "mg milligram milligrams",
-    "t": "t ton tons tonne tonnes",
-    "l": "l litre litres liter liters",
-    "ms": "ms millisecond milliseconds",
-    "s": "s sec secs second seconds",
-    "min": "min mins minute minutes",
-    "h": "h hr hrs hour hours",
-    "d": "day days",
-    "week": "week weeks",
-    "month": "month months",
-    "year": "year years yr yrs",
-    "°C": "°c celsius",
-    "°F": "°f fahrenheit",
-    "KB": "kb kilobyte kilobytes",
-    "MB": "mb megabyte megabytes",
-    "GB": "gb gigabyte gigabytes",
-    "TB": "tb terabyte terabytes",
-    "W": "w watt watts",
-    "kW": "kw kilowatt kilowatts",
-    "MW": "mw megawatt megawatts",
-    "V": "v volt volts",
-    "Hz": "hz hertz",
-}
-_UNIT_OF = {alias: unit for unit, aliases in _UNITS.items() for alias in aliases.split()}
-_SCALES = {
-    "hundred": 100,
-    "thousand": 1_000,
-    "k": 1_000,
-    "million": 1_000_000,
-    "mn": 1_000_000,
-    "billion": 1_000_000_000,
-    "bn": 1_000_000_000,
-    "trillion": 1_000_000_000_000,
+# Each group is one unit; its first spelling names it.
+_UNITS = (
+    "% percent pct percentage|$ dollar dollars usd|€ euro euros eur|£ pound pounds gbp|¥ yen jpy yuan|"
+    "km kilometre kilometres kilometer kilometers|m metre metres meter meters|cm centimetre centimetres centimeter "
+    "centimeters|mm millimetre millimetres millimeter millimeters|mi mile miles|ft foot feet|kg kilogram kilograms "
+    "kilogramme kilogrammes|g gram grams gramme grammes|mg milligram milligrams|t ton tons tonne tonnes|l litre litres "
+    "liter liters|ms millisecond milliseconds|s sec secs second seconds|min mins minute minutes|h hr hrs hour hours|"
+    "day days|week weeks|month months|year years yr yrs|°c celsius|°f fahrenheit|kb kilobyte kilobytes|mb megabyte "
+    "megabytes|gb gigabyte gigabytes|tb terabyte terabytes|w watt watts|kw kilowatt kilowatts|mw megawatt megawatts|"
+    "v volt volts|hz hertz"
+)
+_UNIT_OF = {alias: group.split()[0] for group in _UNITS.split("|") for alias in group.split()}
+_SCALES = {"hundred": 10**2, "thousand": 10**3, "k": 10**3, "million": 10**6, "mn": 10**6} | {
+    "billion": 10**9,
+    "bn": 10**9,
+    "trillion": 10**12,
 }
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "

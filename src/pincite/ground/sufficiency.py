@@ -114,11 +114,10 @@ def _unnamed(question: str, hits: Sequence[Hit]) -> float:
 
 
 def _agreement(hits: Sequence[Hit]) -> float:
-    """Tell whether both searches proposed the best hit: 1 both, 0.5 unknown or only one ran, 0 not both."""
-    retrievers = {name for hit in hits for name in ("vector", "keyword") if name in hit.scores}
-    if len(retrievers) < 2:
-        return 0.5
-    return float(all(name in hits[0].scores for name in retrievers))
+    """Tell whether both searches put the same hit first: 1 yes, 0 no, 0.5 when only one ran."""
+    first = [max(hits, key=lambda hit: hit.scores.get(name, -1.0)) for name in ("vector", "keyword")]
+    ran = [any(name in hit.scores for hit in hits) for name in ("vector", "keyword")]
+    return float(first[0] is first[1]) if all(ran) else 0.5
 
 
 _TYPES = [
