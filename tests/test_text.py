@@ -68,6 +68,10 @@ def test_structure_ends_a_sentence():
     assert split(text) == [*expected, "| a | b |", "| c | d |"]
 
 
+def test_one_line_break_of_two_characters_is_no_blank_line():
+    assert split("A line\r\ngoes on.\r\n\r\nNext one\rtoo.") == ["A line\r\ngoes on.", "Next one\rtoo."]
+
+
 def test_sentences_of_a_part_have_offsets_of_the_whole():
     text = "One. Two. Three."
     assert [text[a:b] for a, b in sentences(text, 5)] == ["Two.", "Three."]

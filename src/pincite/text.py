@@ -17,15 +17,15 @@ _CLUSTERS = regex.compile(r"(\X)*")
 _CLOSERS = r"""["'”’»)\]」』）】》〉›*_]*"""
 # Each alternative consumes what it looks at, so that a run of a million full stops is read once, not a million times.
 _BREAK = regex.compile(
-    r"(?P<heading>^[ ]{0,3}\#{1,6}[ \t][^\r\n]*(?:\r\n?|\n))"
-    r"|(?P<blank>(?:\r\n|[\r\n])[ \t]*(?:\r\n|[\r\n])|\u2029)"
-    r"|(?P<item>(?:\r\n|[\r\n])(?=[ \t]*(?:(?:[-*+•–]|\d{1,9}[.)]|\#{1,6})[ \t]|\|)))"
+    r"(?P<heading>^[ ]{0,3}\#{1,6}[ \t][^\r\n]*(?>\r\n?|\n))"
+    r"|(?P<blank>(?>\r\n|[\r\n])[ \t]*(?>\r\n|[\r\n])|\u2029)"
+    r"|(?P<item>(?>\r\n|[\r\n])(?=[ \t]*(?:(?:[-*+•–]|\d{1,9}[.)]|\#{1,6})[ \t]|\|)))"
     rf"|(?P<full>[。！？｡।॥؟۔։።။។]+{_CLOSERS})"
     rf"|(?P<stop>[.!?…]+{_CLOSERS})(?P<gap>\s*)"
     r"|(?<=[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}])(?P<sea>[ ]+)(?=[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}])",
     regex.MULTILINE,
 )
-_BLANK = re.compile(r"(?:\r\n|[\r\n])[ \t]*[\r\n]|\u2029")
+_BLANK = re.compile(r"(?>\r\n|[\r\n])[ \t]*[\r\n]|\u2029")
 _LAST_WORD = 24  # no abbreviation is longer, with its inner full stops
 _INITIALS = regex.compile(r"(?:^|[\s(\[\"'“‘.-])(?:\p{Lu}|\p{L}(?:\.\p{L})+)$")  # "J", "U.S", "e.g", "z.B"
 _MARKER = regex.compile(r"(?:^|[\r\n])[ \t]*\d{1,9}$")  # the number of a list item

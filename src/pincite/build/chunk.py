@@ -23,7 +23,7 @@ _WHOLE: tuple[BlockKind, ...] = ("code", "table")
 _Path = tuple[tuple[int, str], ...]
 """Level and label of each heading around, outermost first."""
 
-_PARAGRAPH_END = regex.compile(r"(?:\r\n|[\r\n])[ \t]*(?:\r\n|[\r\n])\s*")
+_PARAGRAPH_END = regex.compile(r"(?>\r\n|[\r\n])[ \t]*(?>\r\n|[\r\n])")
 _WORD_START = regex.compile(
     r"(?<=\s)(?=\S)|(?<=[\p{Han}\p{Hiragana}\p{Katakana}])(?=[\p{Han}\p{Hiragana}\p{Katakana}])"
 )
@@ -190,8 +190,8 @@ class _Packer:
         contexts = self._contexts(section)
         rooms = tuple(self._room(context) for context in contexts)
         path = tuple(label for _, label in section.path if label)
-        spans = self._fill(section, *rooms)
-        return [self._span(start, end, path, contexts[number > 0]) for number, (start, end) in enumerate(spans)]
+        spans = zip(self._fill(section, *rooms), chain([0], repeat(1)), strict=False)
+        return [self._span(start, end, path, contexts[place], rooms[place]) for (start, end), place in spans]
 
     def _fill(self, section: _Section, first: Room, other: Room) -> list[tuple[int, int]]:
         """Put block after block into a passage while they fit."""
@@ -216,10 +216,10 @@ class _Packer:
         """Tell whether a block may be cut to keep its heading company: not where it would have stayed whole."""
         return block.kind not in _WHOLE or not self.ruler.fits(block.start, block.end, room)
 
-    def _span(self, start: int, end: int, path: tuple[str, ...], context: str) -> Span:
+    def _span(self, start: int, end: int, path: tuple[str, ...], context: str, room: Room) -> Span:
         end = finish(self.ruler.text, start, end)
         if self.ruler.additive:
-            count = self.ruler.count(start, end) + self.ruler.pieces.count(context)
+            count = self.ruler.count(start, end) + self.limit.pieces - room.pieces
         else:
             count = self.ruler.pieces.count(searched_text(context, self.ruler.text[start:end]))
         return Span(start, end, path, context, count)

@@ -46,12 +46,15 @@ class Ruler:
         self.pieces = pieces
         self.additive = bool(getattr(pieces, "additive", False))
         self._starts = pieces.starts(text)
+        self._counts: dict[tuple[int, int], int] = {}  # of spans that had to be counted afresh
 
     def count(self, start: int, end: int) -> int:
         """Count the pieces of ``text[start:end]`` by itself: exactly what the encoder will see."""
         if self.additive and self._is_loose(start) and self._is_loose(end):
             return self._index(end) - self._index(start)
-        return self.pieces.count(self.text[start:end])
+        if (start, end) not in self._counts:
+            self._counts[start, end] = self.pieces.count(self.text[start:end])
+        return self._counts[start, end]
 
     def fits(self, start: int, end: int, room: Room) -> bool:
         """Tell whether ``text[start:end]`` is within both limits."""
