@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections import Counter
 from collections.abc import Iterator
 
@@ -12,6 +14,17 @@ from pincite.store.derived.truth import Searched
 from pincite.store.protocol import Changes
 
 SPACE = "space"
+
+
+def atomic(method):
+    """Each call sees or makes one committed state, as a transaction does."""
+
+    @functools.wraps(method)
+    def locked(self, *args, **kwargs):
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return locked
 
 
 class FakeTruth:
@@ -26,6 +39,7 @@ class FakeTruth:
         self.calls: Counter[str] = Counter()
         self._sequence = 0
         self._next = 1
+        self._lock = threading.RLock()
 
     # --- writing
 
@@ -34,6 +48,7 @@ class FakeTruth:
     ) -> int:
         return self.put_many([text], [vector], document_key, language)[0]
 
+    @atomic
     def put_many(self, texts, vectors, document_key: int = 0, language: str = "") -> list[int]:
         """One change that adds passages."""
         self._sequence += 1
@@ -47,6 +62,7 @@ class FakeTruth:
             keys.append(key)
         return keys
 
+    @atomic
     def remove(self, *keys: int) -> None:
         """One change that removes passages."""
         self._sequence += 1
@@ -67,33 +83,35 @@ class FakeTruth:
     def vector_changes(self, since: int, fingerprint: str) -> Changes:
         return self._changes(since, self.rows if fingerprint == SPACE else {})
 
+    @atomic
     def _changes(self, since: int, current) -> Changes:
         later = [(sign, key) for sequence, sign, key in self.log if sequence > since]
         added = sorted({key for sign, key in later if sign == "+" and key in current})
         removed = sorted({key for sign, key in later if sign == "-"})
         return Changes(self._sequence, np.array(added, np.int64), np.array(removed, np.int64))
 
+    @atomic
     def vectors(self, keys, fingerprint: str):
         there = [key for key in keys.tolist() if fingerprint == SPACE and key in self.rows]
         return np.array(there, np.int64), self._stack(there)
 
+    @atomic
     def vector_batches(self, fingerprint: str, rows: int = 8192):
         self.calls["vector_batches"] += 1
         keys = sorted(self.rows) if fingerprint == SPACE else []
-        for start in range(0, len(keys), rows):
-            part = keys[start : start + rows]
-            yield np.array(part, np.int64), self._stack(part)
+        parts = [keys[start : start + rows] for start in range(0, len(keys), rows)]
+        return iter([(np.array(part, np.int64), self._stack(part)) for part in parts])
 
     def _stack(self, keys):
         if not keys:
             return np.empty((0, self.dimension), np.float32)
         return np.stack([self.rows[key] for key in keys])
 
+    @atomic
     def searched(self, keys) -> Iterator[Searched]:
-        for key in keys.tolist():
-            self.calls["searched"] += 1
-            if key in self.passages:
-                yield self.passages[key]
+        self.calls["searched"] += len(keys)
+        return iter([self.passages[key] for key in keys.tolist() if key in self.passages])
 
+    @atomic
     def passage_keys(self):
         return np.array(sorted(self.passages), np.int64)
