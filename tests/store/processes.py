@@ -298,7 +298,8 @@ def crowd(library: Path, seconds: float) -> dict[str, Any]:
         store = opened(library)
         uris = [record.source.uri for record in store.sources()]
         expected = [f"file:///{name}/{number}.md" for name in range(2) for number in range(counts[name])]
-        found = [] if sorted(uris) == sorted([*expected, "file:///shared.md"]) else ["documents are lost or there twice"]
+        whole = sorted(uris) == sorted([*expected, "file:///shared.md"])
+        found = [] if whole else ["documents are lost or there twice"]
         if store.document("file:///shared.md").version != sum(counts[:2]):
             found.append("updates of the shared document are lost")
         found += [check.detail for check in store.verify() if not check.ok]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -311,12 +313,14 @@ def read_as_nobody(library: Path) -> list:
 
 @pytest.fixture
 def readable(library: Path):
-    """The library where others can read it, and nobody can write."""
-    for folder in library.parents:
-        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    yield library
-    library.chmod(0o755)
+    """The library where others can read it: pytest's own folders are closed to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        copy = Path(folder) / "library"
+        shutil.copytree(library, copy)
+        copy.chmod(0o755)
+        yield copy
+        copy.chmod(0o755)
 
 
 def test_what_cannot_be_written_can_be_read(readable: Path) -> None:

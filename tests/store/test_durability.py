@@ -67,7 +67,7 @@ def test_without_a_fault_nothing_dies(deaths: dict[str, Any]) -> None:
 
 
 def test_the_environment_names_the_point(tmp_path: Path) -> None:
-    script = "from pincite.store.sqlite.faults import fault; fault('begin'); print('on'); fault('version'); print('alive')"
+    script = "from pincite.store.sqlite.faults import fault as f; f('begin'); print('on'); f('version'); print('no')"
     environment = {**os.environ, "PINCITE_FAULT": "version"}
     done = subprocess.run([sys.executable, "-uc", script], capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stdout) == (137, "on\n")

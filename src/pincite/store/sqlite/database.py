@@ -45,10 +45,21 @@ class Database:
         self._pooled = True
         self._closed = False
         self._writing = Lock()
-        self._held = local()  # the connection of a group of writes, in the thread that makes them
+        self._local = local()  # .joint: the connection of this thread's writes that belong together
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that sees the newest state, with what this thread wrote ``together`` so far."""
+        joint = self._joint()
+        if joint is None:
+            with self.committed() as connection:
+                yield connection
+        else:
+            with explained(self.folder):
+                yield joint
+
+    @contextmanager
+    def committed(self) -> Iterator[apsw.Connection]:
         """Lend a connection that sees one committed state, the newest at its first read."""
         with explained(self.folder), self._connection() as connection:
             connection.execute("BEGIN")
@@ -64,9 +75,10 @@ class Database:
 
         LibraryReadOnly when it cannot be written, LibraryBusy when others write for longer than ``WAIT_SECONDS``.
         """
-        held = getattr(self._held, "connection", None)
-        if held is not None:
-            yield held
+        joint = self._joint()
+        if joint is not None:
+            with explained(self.folder), _savepoint(joint):
+                yield joint
             return
         if self.readonly:
             raise read_only(self.folder)
@@ -88,13 +100,20 @@ class Database:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Let the writes that this thread makes in the block share one commit, and so one flush to disk."""
+        """Let this thread's writes in the block be one transaction, and so one flush to disk."""
+        if self._joint() is not None:
+            yield
+            return
         with self.write() as connection:
-            self._held.connection = connection
+            self._local.joint = connection
             try:
                 yield
             finally:
-                self._held.connection = None
+                self._local.joint = None
+
+    def _joint(self) -> apsw.Connection | None:
+        """Give the connection whose transaction this thread's writes share, if there is one."""
+        return getattr(self._local, "joint", None)
 
     @contextmanager
     def _connection(self) -> Iterator[apsw.Connection]:
@@ -172,7 +191,7 @@ def open_database(folder: Path, *, readonly: bool = False) -> Database:
     writable = os.access(folder, os.W_OK) and os.access(path, os.W_OK)
     database = Database(folder, readonly=readonly or not writable)
     try:
-        with database.read() as connection:
+        with database.committed() as connection:
             _check_version(connection.pragma("user_version"), folder)
             connection.execute("SELECT identity, sequence FROM state").get  # noqa: B018
     except LibraryError as error:
@@ -252,6 +271,21 @@ def _put_in_place(temporary: Path, path: Path) -> None:
     except OSError:
         if not path.exists():
             temporary.rename(path)
+
+
+@contextmanager
+def _savepoint(connection: apsw.Connection) -> Iterator[None]:
+    """Undo one of several writes if it raises. A full disk may have undone all of them: then no other can follow."""
+    if not connection.in_transaction:
+        raise apsw.FullError("an earlier write was undone, and all with it")
+    connection.execute("SAVEPOINT one")
+    try:
+        yield
+        connection.execute("RELEASE one")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO one; RELEASE one")
+        raise
 
 
 def _sync(path: Path) -> None:

@@ -73,8 +73,6 @@ class SqliteStore:
         vectors: Mapping[str, NDArray[np.float32]],
         fingerprint: str,
         warnings: str = "",
-        *,
-        checked_ns: int = 0,
     ) -> Receipt:
         """Replace a document, its passages and their new vectors in one transaction.
 
@@ -86,7 +84,6 @@ class SqliteStore:
             vectors: by embedding hash; those already stored need not be there.
             fingerprint: the space of the vectors.
             warnings: what could not be read; not empty makes the status "partly".
-            checked_ns: when the bytes were read, nanoseconds since the epoch; 0 is now.
 
         Returns:
             The sequence of the change, the version, and how many passages are new.
@@ -96,10 +93,13 @@ class SqliteStore:
             LibraryError: nothing was changed.
         """
         with self._database.write() as connection:
-            return writes.put_document(connection, document, spans, vectors, fingerprint, warnings, checked_ns)
+            return writes.put_document(connection, document, spans, vectors, fingerprint, warnings)
 
     def together(self) -> AbstractContextManager[None]:
-        """Let the writes that this thread makes in the block share one commit; they are acknowledged at its end."""
+        """Let the writes that this thread makes in the block share one commit; they are acknowledged at its end.
+
+        If the block raises, none of them happened. This thread's reads see them; searches and everyone else not yet.
+        """
         return self._database.together()
 
     def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
@@ -205,7 +205,7 @@ class SqliteStore:
         """Count; from memory while nothing changes."""
         known = self._stats
         if known is None or known.sequence != self.truth.sequence():
-            with self._database.read() as connection:
+            with self._database.committed() as connection:
                 known = self._stats = reads.stats(connection)
         return known
 
@@ -220,24 +220,26 @@ class SqliteStore:
         FilterError if the filter is malformed, SpaceMismatch if the vector is not of the space's dimension.
         """
         allow = None if where is None else self._keys(where, "passages")
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             space, dimension, _ = stored_vectors.space_of(connection, fingerprint)
         if not space or limit < 1 or (allow is not None and not len(allow)):
             return []
-        return self._indexes.vectors(fingerprint, dimension).search(vector, limit, allow)
+        return self._indexes.vectors(fingerprint, dimension).search(vector, limit, allow)  # it scores from the truth
 
     def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
         """Give the passages with the highest BM25 score for analysed terms, best first."""
         documents = None if where is None else self._keys(where, "documents")
         if not terms or limit < 1 or (documents is not None and not len(documents)):
             return []
-        return self._indexes.keywords().search(terms, limit, documents)
+        found = self._indexes.keywords().search(terms, limit, documents)
+        current = self.truth.current(np.array([candidate.key for candidate in found], dtype=np.int64))
+        return [candidate for candidate in found if candidate.key in current]
 
     def _keys(self, where: Filter, kind: str) -> NDArray[np.int64]:
         """Give the keys that pass a filter; from memory while nothing changes."""
         condition, values = compile_filter(where)
         name = (kind, condition, *values)
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             sequence = reads.sequence(connection)
             with self._lock:
                 known = self._allowed.pop(name, None)
@@ -253,7 +255,7 @@ class SqliteStore:
 
     def verify(self) -> list[Check]:
         """Check the truth and each derived index against it."""
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             checks = verify(connection)
         if not all(check.ok for check in checks):
             return checks  # an index can be no better than what it is derived from
@@ -276,7 +278,7 @@ class SqliteStore:
 
     def _open_indexes(self) -> None:
         """Open the keyword index and that of the space last written, if this process has not yet."""
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             row = connection.execute(
                 "SELECT fingerprint, dimension FROM spaces ORDER BY sequence DESC, key LIMIT 1"
             ).get

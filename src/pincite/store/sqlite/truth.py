@@ -27,23 +27,23 @@ class SqliteTruth:
     def __init__(self, database: Database) -> None:
         """Learn which library this is."""
         self._database = database
-        with database.read() as connection:
+        with database.committed() as connection:
             self.identity = unpack(connection.execute("SELECT identity FROM state").get)
 
     def sequence(self) -> int:
         """Give the newest change's number."""
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             return reads.sequence(connection)
 
     def changes(self, since: int) -> Changes:
         """Give the passages that came or went after a sequence number."""
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             added = reads.keys_of(connection, "SELECT key FROM passages WHERE sequence > ?", (since,))
             return Changes(reads.sequence(connection), added, _removed(connection, since))
 
     def vector_changes(self, since: int, fingerprint: str) -> Changes:
         """Give the passages that came with a vector, got theirs, or went after a sequence number."""
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             space, _, _ = space_of(connection, fingerprint)
             base, end = vector_base(space), vector_base(space + 1)
             came = reads.keys_of(
@@ -61,7 +61,7 @@ class SqliteTruth:
 
     def vectors(self, keys: NDArray[np.int64], fingerprint: str) -> _KEYS:
         """Give the vectors of those passages that are current and have one, in the order of the keys."""
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             space, dimension, _ = space_of(connection, fingerprint)
             if not len(keys) or not space:
                 return _stacked([], dimension)
@@ -76,7 +76,7 @@ class SqliteTruth:
         """Give all passages with a vector, by key. Each batch is a read of its own: long ones let the log grow."""
         last = 0
         while True:
-            with self._database.read() as connection:
+            with self._database.committed() as connection:
                 space, dimension, _ = space_of(connection, fingerprint)
                 batch: list[Any] = connection.execute(
                     "SELECT p.key, e.vector FROM passages p CROSS JOIN embeddings e ON e.key = ? + p.content"
@@ -91,13 +91,23 @@ class SqliteTruth:
     def searched(self, keys: NDArray[np.int64]) -> Iterator[Searched]:
         """Give current passages for the keyword index, in the order of the keys."""
         for start in range(0, len(keys), _BATCH):
-            with self._database.read() as connection:
+            with self._database.committed() as connection:
                 batch = _searched(connection, np.ascontiguousarray(keys[start : start + _BATCH], dtype=np.int64))
             yield from batch
 
+    def current(self, keys: NDArray[np.int64]) -> set[int]:
+        """Tell which of the keys are passages now."""
+        if not len(keys):
+            return set()
+        with self._database.committed() as connection:
+            rows: list[Any] = connection.execute(
+                "SELECT p.key FROM carray(?) c JOIN passages p ON p.key = c.value", (apsw.carray(keys),)
+            ).fetchall()
+        return {key for (key,) in rows}
+
     def passage_keys(self) -> NDArray[np.int64]:
         """Give the keys of all current passages, ascending."""
-        with self._database.read() as connection:
+        with self._database.committed() as connection:
             return reads.keys_of(connection, "SELECT key FROM passages", ())
 
 

@@ -109,8 +109,6 @@ def _count_faults(connection: apsw.Connection) -> Iterator[str]:
     ):
         if count != found:
             yield f"the space {unpack(fingerprint)} has {found} vectors instead of {count}"
-    newest = connection.execute(
-        "SELECT max((SELECT max(sequence) FROM passages), (SELECT max(sequence) FROM tombstones))"
-    ).get
-    if (newest or 0) > reads.sequence(connection):
+    newest = "SELECT max(sequence) FROM (SELECT sequence FROM passages UNION ALL SELECT sequence FROM tombstones)"
+    if (connection.execute(newest).get or 0) > reads.sequence(connection):
         yield "a change is newer than the newest"

@@ -44,13 +44,12 @@ def put_document(
     vectors: Mapping[str, NDArray[np.float32]],
     fingerprint: str,
     warnings: str,
-    checked_ns: int,
 ) -> Receipt:
     """Replace a document: its catalogue row, its text as a new version, its passages, their new vectors."""
     _check_spans(document, spans)
     sequence = bump(connection)
     fault("begin")
-    put = _put_version(connection, document, warnings, checked_ns or time.time_ns())
+    put = _put_version(connection, document, warnings)
     fault("version")
     added = _put_passages(connection, put, document, spans, sequence)
     fault("passages")
@@ -68,7 +67,7 @@ def _check_spans(document: Document, spans: Sequence[Span]) -> None:
         last = span.start
 
 
-def _put_version(connection: apsw.Connection, document: Document, warnings: str, checked_ns: int) -> _Put:
+def _put_version(connection: apsw.Connection, document: Document, warnings: str) -> _Put:
     """Write the catalogue row and, if the content is not what is stored, the text as the next version."""
     source, text = document.source, pack(document.text)
     row = connection.execute(
@@ -84,7 +83,7 @@ def _put_version(connection: apsw.Connection, document: Document, warnings: str,
         body = _insert_version(connection, key, version, document, digest)
     named = {"title": pack(document.title), "language": pack(document.language)}
     _update(connection, "versions", body, named | _structure(document))
-    state = {"version": version, "body": body, "checked_ns": checked_ns, "id": pack(document.id)}
+    state = {"version": version, "body": body, "checked_ns": time.time_ns(), "id": pack(document.id)}
     status = {"status": b"partly" if warnings else b"indexed", "fix": b""}
     told = dict.fromkeys(("reason", "warnings"), pack(warnings))
     added = connection.execute("SELECT added_ns FROM versions WHERE key = ?", (body,)).get
