@@ -16,7 +16,7 @@ from pincite.store.protocol import Changes, Receipt, SourceRecord, Stats
 from pincite.store.sqlite import reads, writes
 from pincite.store.sqlite import vectors as stored_vectors
 from pincite.store.sqlite.database import Database, open_database
-from pincite.store.sqlite.indexes import Analyze, Indexes, Makers
+from pincite.store.sqlite.indexes import Analyze, Indexes
 from pincite.store.sqlite.schema import pack, unpack
 from pincite.store.sqlite.truth import SqliteTruth
 from pincite.store.sqlite.verify import verify
@@ -28,9 +28,7 @@ _ALLOWED = 16  # filters whose keys are remembered
 _RACY_NS = 2_000_000_000  # a file looked at sooner after its last change may change within one tick of its clock
 
 
-def open_store(
-    folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool = False, makers: Makers | None = None
-) -> SqliteStore:
+def open_store(folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool = False) -> SqliteStore:
     """Open a library, or make it with all its parent folders.
 
     Args:
@@ -38,7 +36,6 @@ def open_store(
         analyze: (text, language) -> terms, for the keyword index.
         analyzer: fingerprint of ``analyze``; when it changes, the keyword index is made anew.
         readonly: make and write nothing. Where nothing can be written, this comes by itself.
-        makers: how derived indexes are made; None takes the real ones.
 
     Returns:
         The store, to be closed.
@@ -48,18 +45,18 @@ def open_store(
         LibraryError: newer, damaged, no library, cannot be made.
     """
     database = open_database(folder, readonly=readonly)
-    return SqliteStore(database, analyze, analyzer, makers or Makers())
+    return SqliteStore(database, analyze, analyzer)
 
 
 class SqliteStore:
     """Implements ``store.protocol.Store``."""
 
-    def __init__(self, database: Database, analyze: Analyze, analyzer: str, makers: Makers) -> None:
+    def __init__(self, database: Database, analyze: Analyze, analyzer: str) -> None:
         """Wire the parts."""
         self._database = database
         self.readonly = database.readonly
         self.truth = SqliteTruth(database)
-        self._indexes = Indexes(database.folder, self.truth, analyze, analyzer, makers, readonly=self.readonly)
+        self._indexes = Indexes(database.folder, self.truth, analyze, analyzer, readonly=self.readonly)
         self._allowed: OrderedDict[tuple[object, ...], tuple[int, NDArray[np.int64]]] = OrderedDict()
         self._stats: Stats | None = None
         self._lock = Lock()
