@@ -34,13 +34,14 @@ def front_matter(lines: list[str]) -> tuple[int, dict[str, Scalar]]:
 
 def _pairs(lines: list[str]) -> Iterator[tuple[str, Scalar]]:
     """Yield the keys with their values; indented lines and ``- item`` lines belong to the key above."""
-    key, parts = "", list[str]()
+    key, inline, parts = "", False, list[str]()
     for line in [*lines, "end:"]:
         match = _PAIR.match(line)
         if match and not line[0].isspace():
-            if key and parts and not _PAIR.match(parts[0]):  # else: a mapping inside
+            if key and parts and (inline or not _PAIR.match(parts[0])):  # else: a mapping inside
                 yield key, _value(parts)
-            key, parts = match[1], [_uncommented(match[2] or "")] if (match[2] or "").strip() else []
+            key, inline = match[1], bool((match[2] or "").strip())
+            parts = [_uncommented(match[2])] if inline else []
         elif line.strip() and not line.lstrip().startswith("#"):
             parts.append(_uncommented(line))
 

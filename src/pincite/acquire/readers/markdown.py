@@ -74,7 +74,7 @@ def plain(markup: str) -> str:
 def _title(metadata: dict[str, Scalar], blocks: list[Block]) -> str:
     """Choose the title, "" when the document has none."""
     named = one_line(str(metadata.get("title", "")))
-    return named or next((block.label for block in blocks if block.kind == "heading" and block.level == 1), "")
+    return named or next((block.label for block in blocks if block.level == 1 and block.label), "")
 
 
 def _next(scan: _Scan, number: int) -> int:

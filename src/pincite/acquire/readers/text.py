@@ -21,9 +21,10 @@ def parse(text: str, name: str, media_type: str = "text/plain") -> Reading:
     """
     lines = Lines(text)
     blocks: list[Block] = []
-    for first, behind in lines.paragraphs():
+    runs = list(lines.paragraphs())
+    for first, behind in runs:
         blocks.append(lines.block("list" if LIST_ITEM.match(lines[first]) else "paragraph", first, behind))
-    line = text[blocks[0].start : blocks[0].end].partition("\n")[0].strip() if blocks else ""
+    line = lines[runs[0][0]].strip() if runs else ""
     is_title = 0 < len(line) <= _TITLE and any(char.isalnum() for char in line)
     return Reading(text, one_line(line) if is_title else stem(name), tuple(blocks))
 

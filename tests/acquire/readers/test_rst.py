@@ -1,0 +1,106 @@
+"""Blocks of reStructuredText, as spans of the source."""
+
+from __future__ import annotations
+
+import pytest
+
+from pincite.acquire.readers.rst import parse
+
+TEXT = """\
+=====
+Title
+=====
+
+:Author: Ada
+:Version: 1.2
+
+Part
+====
+
+A paragraph with *emphasis*
+over two lines. Code follows::
+
+    literal
+
+    block
+
+Sub part
+--------
+
+.. code-block:: python
+
+    def f():
+        pass
+
+.. note:: A note
+   that goes on.
+
+- one
+- two
+
++-----+-----+
+| a   | b   |
++=====+=====+
+| 1   | 2   |
++-----+-----+
+
+=====  =====
+A      B
+=====  =====
+1      2
+
+3      4
+=====  =====
+
+Part two
+========
+
+End.
+"""
+
+
+def outline(text: str) -> list[tuple[str, str]]:
+    reading = parse(text, "file.rst")
+    return [(block.kind, reading.text[block.start : block.end]) for block in reading.blocks]
+
+
+def test_a_document():
+    reading = parse(TEXT, "file.rst")
+    assert reading.title == "Title"
+    assert reading.metadata == {"author": "Ada", "version": "1.2"}
+    assert [(block.level, block.label) for block in reading.blocks if block.kind == "heading"] == [
+        (1, "Title"),
+        (2, "Part"),
+        (3, "Sub part"),
+        (2, "Part two"),
+    ]
+    found = outline(TEXT)
+    assert ("code", "    literal\n\n    block") in found
+    assert ("code", ".. code-block:: python\n\n    def f():\n        pass") in found
+    assert ("paragraph", ".. note:: A note\n   that goes on.") in found
+    assert ("list", "- one\n- two") in found
+    assert [text.count("\n") + 1 for kind, text in found if kind == "table"] == [5, 7]
+    assert [block.label for block in reading.blocks if block.kind == "code"] == ["", "python"]
+
+
+def test_levels_are_in_order_of_appearance_and_overlines_are_other_styles():
+    text = "A\n~~~\n\nB\n===\n\n===\nC\n===\n\nD\n~~~\n"
+    levels = [(block.label, block.level) for block in parse(text, "f").blocks]
+    assert levels == [("A", 1), ("B", 2), ("C", 3), ("D", 1)]
+
+
+@pytest.mark.parametrize(
+    "text", ["a\n\n----\n\nb", "words\n..", "Long title here\n--", "  Indented\n========", "x = 1\ny = 2", "=== ==="]
+)
+def test_no_headings(text):
+    assert "heading" not in [kind for kind, _ in outline(text)]
+
+
+def test_unclosed_things_reach_the_end():
+    assert outline("=== ===\na   b\n\nc   d\n") == [("table", "=== ===\na   b\n\nc   d")]
+    assert outline("Code::\n\n  x\n\n  y") == [("paragraph", "Code::"), ("code", "  x\n\n  y")]
+    assert outline("Nothing follows::") == [("paragraph", "Nothing follows::")]
+
+
+def test_the_name_is_the_title_without_sections():
+    assert parse("text", "my notes.rst").title == "my notes"
