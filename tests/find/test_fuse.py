@@ -1,5 +1,7 @@
 """Expected scores are written as the formula."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +66,7 @@ def test_every_candidate_once_in_a_total_order(vector, keyword, method, depth):
     fused = fuse(vector, keyword, method=method, depth=depth)
     assert {c.key for c in fused} == {c.key for c in vector} | {c.key for c in keyword}
     assert len(fused) == len({c.key for c in fused})
-    assert all((-a.score, a.key) < (-b.score, b.key) for a, b in zip(fused, fused[1:], strict=False))
+    assert all((-a.score, a.key) < (-b.score, b.key) for a, b in pairwise(fused))
 
 
 @given(candidate_lists, candidate_lists, st.randoms())

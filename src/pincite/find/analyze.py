@@ -48,11 +48,12 @@ _HUMP = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|[^\p{Lu}\p{Ll}]+
 _CLUSTER = regex.compile(r"\X")
 _PLAIN = regex.compile(r"[\p{L}\p{M}]+")
 _CLITICS = frozenset(("s", "re", "ve", "ll", "d", "m", "t"))
+_INITIALS = 8  # letters
 _ELIDED = 2  # letters: l'homme and qu'il are found by homme and il, and whole
 
-_UNSEEN = regex.compile(
-    r"[\p{Cf}\uFE00-\uFE0F\u0640\u064B-\u065F\u0670\u0591-\u05BD\u05BF-\u05C7\U0001F3FB-\U0001F3FF]+"
-)
+_UNSEEN = regex.compile(r"[\p{Cf}\uFE00-\uFE0F]+")  # soft hyphens, zero-width and direction marks, emoji styles
+_OPTIONAL = regex.compile(r"[\u0640\u064B-\u065F\u0670\u0591-\u05BD\u05BF-\u05C7\U0001F3FB-\U0001F3FF]+")  # Arabic
+# and Hebrew vowel points, the Arabic stretching stroke, skin tones: written or not, it is the same word
 _MARKS = regex.compile(r"(\p{M}{30})\p{M}+")  # normalising is quadratic in a run of marks; 30: UAX 15, stream-safe text
 _GROUP_SPACE = regex.compile(r"(?<=\d)[\u00A0\u2009\u202F](?=\d{3}(?!\d))")
 _DIGITS = regex.compile(r"(?![0-9])\p{Nd}")
@@ -117,7 +118,7 @@ def _chunk(chunk: str, language: str, question: bool) -> tuple[str, ...]:
     key = (chunk, language, question)
     terms = _seen.get(key)
     if terms is None:
-        terms = tuple(term[:_LONGEST] for term in _terms(_normal(chunk), language, question))
+        terms = tuple(term[:_LONGEST] for term in _terms(_normal(chunk), language, question) if term)
         if len(chunk) <= _CACHED_CHUNK:
             if len(_seen) >= _CACHE_ROWS:
                 _seen.clear()
@@ -130,8 +131,8 @@ def _normal(text: str) -> str:
     if text.isascii():
         return text
     text = _MARKS.sub(r"\1", _UNSEEN.sub("", text))
-    text = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).translate(_ALIKE)
-    return str(_DIGITS.sub(lambda found: str(unicodedata.digit(found[0])), text))
+    text = _OPTIONAL.sub("", unicodedata.normalize("NFKC", text)).translate(_ALIKE)
+    return str(_DIGITS.sub(lambda found: str(unicodedata.digit(found[0], found[0])), text))
 
 
 def _terms(text: str, language: str, question: bool) -> Iterator[str]:
@@ -182,7 +183,7 @@ def _dotted(text: str, language: str, question: bool) -> Iterator[str]:
     text = _untied(text)
     atoms = _INNER.split(text)
     parts = [part for atom in atoms for part in _humps(atom)]
-    initials = len(atoms) > 1 and all(len(atom) == 1 for atom in atoms)  # U.S.A. is one word
+    initials = 1 < len(atoms) <= _INITIALS and all(len(atom) == 1 for atom in atoms)  # U.S.A. is one word
     for i, part in enumerate(parts):
         elided = "'" in text and len(part) <= _ELIDED
         if not initials and (not elided or i + 1 == len(parts)):
@@ -218,7 +219,7 @@ def _humps(atom: str) -> list[str]:
 
 def _word(part: str, language: str) -> Iterator[str]:
     """Analyse one word, name or number."""
-    word = lowered(part, language)
+    word = lowered(part[:_LONGEST], language)
     if _PLAIN.fullmatch(word):
         yield from stem(word, language)
         return
