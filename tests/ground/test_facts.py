@@ -84,8 +84,13 @@ def test_names_are_capitalised_words_but_not_the_first_of_a_sentence():
     assert facts.names("LoRA adapts models.") == ["LoRA"]
 
 
+def test_a_possessive_is_the_name():
+    assert facts.words("Calvin's home isn’t Hadrian’s") == ["calvin", "home", "isn’t", "hadrian"]
+
+
 def test_a_negation_covers_its_clause():
     assert facts.negated("It doesn't need retraining, but it costs memory.") == ["need retraining"]
+    assert facts.negated("There were not 12,843.5 people, in all.") == ["12,843.5 people"]
     assert facts.negated("No patient died.") == ["patient died"]
     assert facts.negated("It needs retraining.") == []
 

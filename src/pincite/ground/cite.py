@@ -15,8 +15,8 @@ from pincite.types import Citation, Finding, Passage
 
 _COSINE_WEIGHT = 0.5  # lexical overlap and meaning count alike; without an encoder only overlap counts
 _HINT = 0.1  # what a marker in the text adds for the passage it names: it breaks ties, it proves nothing
-_GAIN = 0.2  # of the claim's terms that a second span must add to be cited too
-_SPANS = 2
+_GAIN = 0.15  # of the claim's terms that a further span must add to be cited too
+_SPANS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def align(
     vectors: NDArray[np.float32] | None = None,
     hinted: Collection[str] = (),
 ) -> Alignment:
-    """Find the one or two spans that carry a claim.
+    """Find the one to three spans that carry a claim.
 
     Args:
         claim: its text without markers.
@@ -48,7 +48,7 @@ def align(
         hinted: ids of passages that the claim's own markers name.
 
     Returns:
-        Best span first; a second only when it carries terms that the first does not. Ties go to the earlier span in
+        Best span first; a further one only when it carries terms that the others do not. Ties go to the earlier span in
         the order given.
     """
     wanted = frozenset(terms.wanted(claim))

@@ -48,7 +48,7 @@ _NUMBER = regex.compile(
     r"|\b(?P<word>" + "|".join(_WORDS) + r")\b(?:-(?P<unit_word>" + "|".join(_ONES.split()[1:10]) + r")\b)?",
     regex.IGNORECASE | regex.V1,
 )
-_AFTER = regex.compile(r"[\s-]?(?P<word>%|per cent|°?\p{L}+)", regex.IGNORECASE)
+_AFTER = regex.compile(r"[\s-]{0,2}(?P<word>%|per cent|°?\p{L}+)", regex.IGNORECASE)
 _FRACTIONS = {"¼": Decimal("0.25"), "½": Decimal("0.5"), "¾": Decimal("0.75")}
 
 
@@ -143,6 +143,7 @@ def _date(match: regex.Match[str]) -> Date:
 
 _NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’.&-][\p{L}\p{N}]+)*")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’][\p{L}]+)*")
+_POSSESSIVE = regex.compile(r"['’]s$")
 _OPENING_WORDS = (
     "yesterday today tomorrow now later earlier although despite unlike however moreover thus hence therefore also "
     "former according since many most several every whether within without yet even still"
@@ -159,7 +160,7 @@ def names(text: str) -> list[str]:
         follows = index + 1 < len(found) and found[index + 1].start() == match.end() + 1
         inner = match[0][1:] != match[0][1:].lower()
         if match.start() > _first(text) or inner or (follows and plain(match[0]) not in _OPENERS):
-            kept.append(regex.sub(r"['’]s$", "", match[0]))
+            kept.append(_POSSESSIVE.sub("", match[0]))
     return list(dict.fromkeys(name for name in kept if plain(name) not in _NO_NAMES))
 
 
@@ -182,7 +183,7 @@ def plain(word: str) -> str:
 
 def words(text: str) -> list[str]:
     """Give the folded words of a text, in order."""
-    return [plain(word) for word in _WORD.findall(text)]
+    return [plain(_POSSESSIVE.sub("", word)) for word in _WORD.findall(text)]
 
 
 def initials(text: str) -> set[str]:
@@ -197,7 +198,7 @@ _NEGATIONS = (
 )
 _NEGATION = frozenset(_NEGATIONS.split())
 _SCOPE_WORDS = 5
-_CLAUSE_END = regex.compile(r"[,.;:!?()]|\b(?:but|however|although|because|aber|mais|pero)\b")
+_CLAUSE_END = regex.compile(r"[.,](?!\d)|[;:!?()]|\b(?:but|however|although|because|aber|mais|pero)\b")
 
 
 def negated(text: str) -> list[str]:
@@ -207,7 +208,7 @@ def negated(text: str) -> list[str]:
         word = match[0].casefold().replace("’", "'")
         if word in _NEGATION or word.endswith("n't"):
             rest = _CLAUSE_END.split(text[match.end() :], maxsplit=1)[0]
-            found.append(" ".join(_WORD.findall(rest)[:_SCOPE_WORDS]))
+            found.append(" ".join(rest.split()[:_SCOPE_WORDS]))
     return found
 
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any
 
 from pincite.generate.relevance import Terms, coverage
@@ -104,15 +103,10 @@ def _thin(support: float, weights: Mapping[str, float]) -> tuple[str, ...]:
 
 def features(claim: str, source: str, *, terms: Terms, cosine: float) -> dict[str, float]:
     """Measure how much of a claim a source has; all values are about 0 to 1."""
-    wanted, found = terms.wanted(claim), terms.wanted(source)
-    has = terms.found(source)
-    pairs = list(pairwise(wanted))
-    present = set(pairwise(found)) | set(zip(found, found[2:], strict=False))
+    wanted = terms.wanted(claim)
     return {
         "cosine": cosine,
-        "coverage": coverage(wanted, has),
-        "pairs": sum(pair in present for pair in pairs) / len(pairs) if pairs else coverage(wanted, has),
-        "missing": min(5, sum(term not in has for term in wanted)) / 5,
+        "coverage": coverage(wanted, terms.found(source)),
         "numbers": min(3, len(_numbers(claim, source)) + len(_dates(claim, source))) / 3,
         "names": min(3, len(_names(claim, source, ""))) / 3,
         "opposed": float(bool(_negation(claim, source, terms) or _opposite(claim, source))),
