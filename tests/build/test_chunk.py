@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import regex
 import semantic_text_splitter
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pincite.build.chunk import chunk
@@ -121,6 +121,7 @@ def test_no_grapheme_cluster_is_cut_that_would_fit(pieces, text):
 
 
 @given(HOSTILE)
+@example(" e" + "\u0301" * 200)
 @QUICK
 def test_counters_that_do_not_add_up_are_asked_about_every_span(pieces, text):
     class Bytes:

@@ -95,9 +95,12 @@ def cut(ruler: Ruler, start: int, end: int, kind: BlockKind, rooms: Iterator[Roo
         one that does not fit alone.
     """
     spans = []
+    room = next(rooms)
     while (start := begin(ruler.text, start, end)) < end:
-        stop = _stop(ruler, start, end, _LEVELS.get(kind, _PROSE), next(rooms))
-        spans.append((start, stop))
+        stop = _stop(ruler, start, end, _LEVELS.get(kind, _PROSE), room)
+        if not ruler.text[start:stop].isspace():  # an indent before a cluster that does not fit beside it
+            spans.append((start, stop))
+            room = next(rooms)
         start = stop
     return spans
 
