@@ -13,7 +13,7 @@ from urllib.parse import quote_from_bytes
 from pincite.acquire.ignore import Ignore, Rules, is_ignored, read_rules, rules_above
 from pincite.acquire.load import changed_ns
 from pincite.acquire.uri import absolute, shown, uri_of
-from pincite.errors import PathMissing, SourceError, SourceUndecodable, UsageError
+from pincite.errors import PathMissing, SourceUndecodable, UsageError
 
 LIBRARY_SUFFIX = ".pincite"
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})  # and every hidden one, such as .git and .venv
@@ -146,7 +146,9 @@ def _listing(folder: _Folder, included: Rules | None, excluded: Rules | None) ->
         return
     own, problems = Ignore.of(folder.path, {entry.name for entry in entries})
     for path, problem in problems:
-        yield Skipped(uri_of(path), str(problem), problem.fix, "skipped" if _is_typo(problem) else "failed")
+        yield Skipped(
+            uri_of(path), str(problem), problem.fix, "skipped" if isinstance(problem, SourceUndecodable) else "failed"
+        )
     ignores = (*folder.ignores, own) if own else folder.ignores
     for entry in entries:
         below = folder.below + entry.name
@@ -167,11 +169,6 @@ def _folder(entry: os.DirEntry[str], uri: str, below: str, ignores: tuple[Ignore
     if entry.name.endswith(LIBRARY_SUFFIX):
         return Skipped(uri, "It is a Pincite library.")
     return _Folder(entry.path, uri, below + "/", ignores)
-
-
-def _is_typo(error: SourceError) -> bool:
-    """Tell whether an ignore file was read, but one of its lines makes no sense."""
-    return isinstance(error, SourceUndecodable)
 
 
 def _file(entry: os.DirEntry[str], uri: str) -> Iterator[Found | Skipped]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import tomllib
+from pathlib import Path, PurePath
 
 from pincite.acquire.decode import looks_binary
 
@@ -53,88 +54,10 @@ _BINARY_EXTENSIONS = {  # believed only when the content is a container of the r
     "ppt": "application/vnd.ms-powerpoint",
     "msg": "application/vnd.ms-outlook",
 }
-_CODE = {  # media type: extensions and whole names
-    "text/x-python": "py pyi pyw",
-    "text/javascript": "js mjs cjs jsx",
-    "text/x-typescript": "ts tsx mts cts",
-    "text/x-c": "c h",
-    "text/x-c++": "cc cpp cxx hh hpp hxx ino",
-    "text/x-csharp": "cs",
-    "text/x-java": "java",
-    "text/x-kotlin": "kt kts",
-    "text/x-scala": "scala sc",
-    "text/x-go": "go",
-    "text/x-rust": "rs",
-    "text/x-ruby": "rb rake gemfile rakefile",
-    "text/x-php": "php",
-    "text/x-perl": "pl pm",
-    "text/x-swift": "swift",
-    "text/x-objective-c": "m mm",
-    "text/x-haskell": "hs lhs",
-    "text/x-ocaml": "ml mli",
-    "text/x-elixir": "ex exs",
-    "text/x-erlang": "erl hrl",
-    "text/x-clojure": "clj cljs edn",
-    "text/x-lisp": "lisp el scm rkt",
-    "text/x-lua": "lua",
-    "text/x-r": "r",
-    "text/x-julia": "jl",
-    "text/x-dart": "dart",
-    "text/x-zig": "zig",
-    "text/x-nim": "nim",
-    "text/x-fortran": "f f90 f95 for",
-    "text/x-pascal": "pas",
-    "text/x-groovy": "groovy gradle",
-    "text/x-sh": "sh bash zsh fish",
-    "text/x-powershell": "ps1 psm1",
-    "text/x-batch": "bat cmd",
-    "text/x-sql": "sql",
-    "text/x-makefile": "mk makefile gnumakefile",
-    "text/x-cmake": "cmake cmakelists.txt",
-    "text/x-dockerfile": "dockerfile containerfile",
-    "text/x-terraform": "tf hcl",
-    "text/x-nix": "nix",
-    "text/x-protobuf": "proto",
-    "text/x-graphql": "graphql gql",
-    "text/css": "css scss sass less",
-    "text/x-vue": "vue svelte",
-    "text/x-assembly": "s asm",
-    "text/x-diff": "diff patch",
-}
-_DATA = {
-    "application/json": "json geojson webmanifest",
-    "application/jsonl": "jsonl ndjson",
-    "text/csv": "csv",
-    "text/tab-separated-values": "tsv tab",
-    "application/yaml": "yaml yml",
-    "application/toml": "toml",
-    "application/xml": "xml xsd xsl xslt rss atom plist",
-    "text/x-ini": "ini cfg conf properties editorconfig",
-    "text/x-log": "log",
-}
-_PROSE = {
-    "text/plain": "txt text asc nfo",
-    "text/markdown": "md markdown mdown mkd mdx qmd rmd",
-    "text/html": "html htm xhtml",
-    "text/x-rst": "rst rest",
-    "text/x-asciidoc": "adoc asciidoc",
-    "text/x-tex": "tex latex bib",
-    "text/x-org": "org",
-    "text/x-subtitles": "srt vtt",
-}
-_LATER = {  # text on the outside, but reading it as text would only find its wrapping
-    "application/x-ipynb+json": "ipynb",
-    "message/rfc822": "eml",
-    "application/mbox": "mbox",
-    "image/svg+xml": "svg",
-}
-CODE_TYPES = tuple(_CODE)
-DATA_TYPES = tuple(_DATA)
+_TABLES = tomllib.loads((Path(__file__).parent / "extensions.toml").read_text(encoding="utf-8"))
+CODE_TYPES, DATA_TYPES = tuple(_TABLES["code"]), tuple(_TABLES["data"])
 _BY_EXTENSION = {
-    extension: kind
-    for table in (_CODE, _DATA, _PROSE, _LATER)
-    for kind, extensions in table.items()
-    for extension in extensions.split()
+    extension: kind for table in _TABLES.values() for kind, names in table.items() for extension in names.split()
 }
 _PDF_JUNK = 1024  # bytes that may stand before a PDF's signature (ISO 32000-1, annex H.3.4.1)
 

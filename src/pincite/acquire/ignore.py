@@ -7,12 +7,14 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from pincite.acquire.load import load
 from pincite.acquire.uri import shown
 from pincite.errors import SourceError, SourceUndecodable
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 IGNORE_FILES = (".gitignore", ".ignore", ".pinciteignore")  # a later one has the last word
 _LIMIT = 1 << 20  # bytes of one ignore file
@@ -36,6 +38,8 @@ class Rules:
 
 def read_rules(lines: Iterable[str]) -> tuple[Rules, list[str]]:
     """Compile patterns; those that are malformed come back beside the rules of the others."""
+    from pathspec import GitIgnoreSpec
+
     good, bad = [], []
     for line in lines:
         try:

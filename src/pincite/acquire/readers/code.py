@@ -7,16 +7,7 @@ from pincite.types import Block, Reading
 
 
 def parse(text: str, name: str, media_type: str) -> Reading:
-    """Cut code where a blank line is followed by a line without indentation.
-
-    Args:
-        text: the canonical text.
-        name: the file's name, which is the title.
-        media_type: names the language, such as "text/x-python".
-
-    Returns:
-        Blocks of kind "code", labelled with the language.
-    """
+    """Cut code where a line without indentation follows a blank one; label it with the language; title: the name."""
     lines = Lines(text)
     language = media_type.partition("/")[2].removeprefix("x-")
     runs: list[tuple[int, int]] = []

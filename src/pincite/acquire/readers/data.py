@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 from pincite.acquire.readers.base import Lines, of_text, one_line
-from pincite.types import Block, Reading
+from pincite.types import Reading
 
 _TABLES = ("text/csv", "text/tab-separated-values")
 _BY_LINE = ("application/jsonl",)
 
 
 def parse(text: str, name: str, media_type: str) -> Reading:
-    """Make a table of CSV, a block of each JSON line, and of the rest a block of each run of lines.
-
-    Args:
-        text: the canonical text.
-        name: the file's name, which is the title.
-        media_type: what it is, such as "application/json".
-
-    Returns:
-        Blocks of kind "table" or "code"; code is labelled with the format.
-    """
+    """Make a table of CSV, a block of each JSON line, and of the rest a block of each run of lines; title: the name."""
     lines = Lines(text)
     runs = list(lines.paragraphs())
     label = media_type.partition("/")[2].removeprefix("x-")
     if media_type in _TABLES:
-        blocks = [_table(lines, runs[0][0], runs[-1][1])] if runs else []
+        blocks = [lines.block("table", runs[0][0], runs[-1][1])] if runs else []  # a quoted cell may hold blank lines
     elif media_type in _BY_LINE:
         rows = [row for first, behind in runs for row in range(first, behind)]
         blocks = [lines.block("code", row, row + 1, label=label) for row in rows]
     else:
         blocks = [lines.block("code", *run, label=label) for run in runs]
     return Reading(text, one_line(name), tuple(blocks))
-
-
-def _table(lines: Lines, first: int, behind: int) -> Block:
-    """Keep rows together, blank lines too: a quoted cell may hold them."""
-    return lines.block("table", first, behind)
 
 
 read = of_text(parse)

@@ -36,14 +36,7 @@ class _Scan:
 def parse(text: str, name: str, media_type: str = "text/markdown") -> Reading:
     """Find headings (ATX and setext), fences, tables, lists, indented code and paragraphs.
 
-    Args:
-        text: the canonical text.
-        name: the file's name, the title when there is no better.
-        media_type: not used; every parser has it.
-
-    Returns:
-        The title of the front matter, else the first heading of level 1, else the file's name without extension;
-        the front matter as metadata.
+    The title is the front matter's, else the first heading of level 1, else the file's name; front matter is metadata.
     """
     lines = Lines(text)
     taken, metadata = front_matter([lines[number] for number in range(min(len(lines), 1000))])

@@ -24,21 +24,11 @@ class _Scan:
     styles: list[tuple[str, bool]] = field(default_factory=list)  # (adornment, overlined), in order of appearance
     blocks: list[Block] = field(default_factory=list)
 
-    def add(self, block: Block) -> None:
-        """Append a block."""
-        self.blocks.append(block)
-
 
 def parse(text: str, name: str, media_type: str = "text/x-rst") -> Reading:
     """Find sections (levels by order of appearance), literal and code blocks, tables, lists and paragraphs.
 
-    Args:
-        text: the canonical text.
-        name: the file's name, the title when there is no section.
-        media_type: not used; every parser has it.
-
-    Returns:
-        The first section's title; the field list at the top, or below that title, as metadata.
+    The title is the first section's, else the file's name; the field list at the top, or below the title, is metadata.
     """
     scan = _Scan(Lines(text))
     number = 0
@@ -76,7 +66,7 @@ def _section(scan: _Scan, number: int) -> int:
     style = (mark, bool(over))
     if style not in scan.styles:
         scan.styles.append(style)
-    scan.add(lines.block("heading", number, title + 2, scan.styles.index(style) + 1, one_line(words)))
+    scan.blocks.append(lines.block("heading", number, title + 2, scan.styles.index(style) + 1, one_line(words)))
     return title + 2
 
 
@@ -88,7 +78,7 @@ def _grid_table(scan: _Scan, number: int) -> int:
     behind = number
     while lines.get(behind).lstrip()[:1] in ("+", "|"):
         behind += 1
-    scan.add(lines.block("table", number, behind))
+    scan.blocks.append(lines.block("table", number, behind))
     return behind
 
 
@@ -101,7 +91,7 @@ def _simple_table(scan: _Scan, number: int) -> int:
     while behind < len(lines) and not (_is_border(lines[behind]) and lines.blank(behind + 1)):
         behind += 1
     behind = min(behind + 1, len(lines))
-    scan.add(lines.block("table", number, behind))
+    scan.blocks.append(lines.block("table", number, behind))
     return behind
 
 
@@ -116,7 +106,7 @@ def _code(scan: _Scan, number: int) -> int:
     if not match:
         return number
     behind = _indented(scan.lines, number + 1, _indent(scan.lines[number]))
-    scan.add(scan.lines.block("code", number, behind, label=match[1][:40]))
+    scan.blocks.append(scan.lines.block("code", number, behind, label=match[1][:40]))
     return behind
 
 
@@ -140,13 +130,13 @@ def _paragraph(scan: _Scan, number: int) -> int:
     behind = number + 1
     while not lines.blank(behind):
         behind += 1
-    scan.add(lines.block("list" if LIST_ITEM.match(lines[number]) else "paragraph", number, behind))
+    scan.blocks.append(lines.block("list" if LIST_ITEM.match(lines[number]) else "paragraph", number, behind))
     last = lines[behind - 1]
     literal = _indented(lines, behind, _indent(last)) if last.rstrip().endswith("::") else behind
     if literal == behind:
         return behind
     first = next(row for row in range(behind, literal) if not lines.blank(row))
-    scan.add(lines.block("code", first, literal))
+    scan.blocks.append(lines.block("code", first, literal))
     return literal
 
 

@@ -9,16 +9,7 @@ _TITLE = 100  # characters: a longer first line is the beginning of the text, no
 
 
 def parse(text: str, name: str, media_type: str = "text/plain") -> Reading:
-    """Find the paragraphs; the title is the first line if it is short, else the file's name.
-
-    Args:
-        text: the canonical text.
-        name: the file's name.
-        media_type: not used; every parser has it.
-
-    Returns:
-        Blocks of kind "paragraph" or "list".
-    """
+    """Find paragraphs and lists; the title is the first line if it is short, else the file's name."""
     lines = Lines(text)
     blocks: list[Block] = []
     runs = list(lines.paragraphs())
