@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -88,6 +89,7 @@ def test_ignore_files_above_the_root_count_up_to_its_repository(tmp_path):
     assert taken(tmp_path / "repo/docs") == ["a.log", "a.md", "sub/b.log"]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @settings(max_examples=25, deadline=None)
 @given(
     patterns=st.lists(
