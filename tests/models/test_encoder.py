@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from pincite.errors import ModelDamaged, ModelError, ModelMissing, ModelUnknown
+from pincite.models import fetch
 from pincite.models.bert import read_config, read_safetensors
 from pincite.models.encoders.openvino import _BATCH_PIECES, OpenVinoEncoder, _batches, _padded
 from pincite.models.load import load_encoder, load_generator
@@ -201,6 +203,18 @@ def test_loading_openvino_reports_to_nobody(tmp_path):
     environ = {**os.environ, "HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environ, check=True, timeout=60)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_openvino_is_imported_in_one_way_only():
+    """Whoever imports it, or what is built on it, takes the telemetry out first."""
+    source = Path(fetch.__file__).parents[1]
+    importers = {
+        path.relative_to(source).as_posix(): path.read_text(encoding="utf-8")
+        for path in source.rglob("*.py")
+        if re.search(r"^\s*(import|from) openvino", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert "models/runtime.py" in importers
+    assert [name for name, text in importers.items() if "import_openvino()" not in text] == []
 
 
 def test_names_load_what_they_say(encoder_folder, models_dir, monkeypatch):

@@ -18,8 +18,9 @@ from pincite.models.protocols import Pieces
 from pincite.models.runtime import import_openvino
 from pincite.text import printable_surrogates
 
-_BATCH_PIECES = 4096  # of a batch, padding included
-_ROUND = 8  # lengths are padded to a multiple of this: fewer shapes to prepare for
+# Of a batch, padding included. Larger batches only pad more: measured 65 passages a second of processor time at 512 and
+# 1,024 pieces, 61 at 2,048, 59 at 4,096; padding lengths to multiples of 8, for fewer shapes, costs another 6 %.
+_BATCH_PIECES = 1024
 
 
 class OpenVinoEncoder:
@@ -141,7 +142,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Cut indices, sorted by length, into batches of at most ``_BATCH_PIECES`` pieces, padding included."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
-        if batch and (len(batch) + 1) * _rounded(lengths[index]) > _BATCH_PIECES:
+        if batch and (len(batch) + 1) * lengths[index] > _BATCH_PIECES:
             yield batch
             batch = []
         batch.append(index)
@@ -149,14 +150,9 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def _rounded(length: int) -> int:
-    """Round up to the next padded length."""
-    return -(-length // _ROUND) * _ROUND
-
-
 def _padded(rows: Sequence[Sequence[int]], padding: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Make ids and mask, both (rows, padded length), int64, with padding at the end."""
-    length = _rounded(max(len(row) for row in rows))
+    length = max(len(row) for row in rows)
     ids = np.full((len(rows), length), padding, dtype=np.int64)
     mask = np.zeros((len(rows), length), dtype=np.int64)
     for index, row in enumerate(rows):
