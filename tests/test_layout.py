@@ -15,11 +15,14 @@ STAGES = ("acquire", "build", "find", "generate", "ground", "measure")
 COMMON = ("types", "errors", "text", "models.protocols", "store.protocol", "store.filters", "store.hashing")
 SERVE = ("library", "manage", "types", "errors", "settings", "store.filters", "serve")
 HEAVY = {
-    "charset_normalizer", "ir_measures", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec", "peft",
-    "platformdirs", "safetensors", "selectolax", "sentence_transformers", "snowballstemmer", "tantivy", "tokenizers",
+    "charset_normalizer", "ir_measures", "lxml", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec",
+    "peft", "platformdirs", "safetensors", "selectolax", "sentence_transformers", "snowballstemmer", "tantivy", "tokenizers",
     "torch", "trafilatura", "transformers", "turbovec", "watchfiles", "xllamacpp",
 }  # fmt: skip
-MAX_FILE, MAX_FUNCTION, MAX_PACKAGE = 400, 50, 12_000
+MAX_FILE, MAX_FUNCTION = 400, 50
+# Raised from 12,000 when the first product stood: the docstrings that the rules ask for (shapes, units, order, errors) are a
+# third of the lines, and readers, indexes and durability each needed more cases than foreseen. It may only shrink again.
+MAX_PACKAGE = 16_000
 
 
 def module_of(path: Path) -> str:

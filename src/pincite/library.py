@@ -237,10 +237,11 @@ class Library:
         started = time.perf_counter()
         behind = self._caught_up(paths) if refresh else ()
         refreshed = Stage("refresh", time.perf_counter() - started)
+        encoder = None if settings.mode == "keyword" else self.models.encoder()
         hits, trace = search(
             question,
             store=self.store,
-            encoder=None if settings.mode == "keyword" else self.models.encoder(),
+            encoder=encoder,
             mode=settings.mode,  # type: ignore[arg-type]
             limit=settings.limit,
             candidates=settings.candidates,
@@ -248,7 +249,9 @@ class Library:
             reranker=self.models.reranker,
         )
         stages = (refreshed, *trace.stages) if refresh else trace.stages
-        return SearchResult(question, settings.mode, hits, (*behind, *self._stale()), Trace(stages))  # type: ignore[arg-type]
+        return SearchResult(
+            question, settings.mode, hits, (*behind, *self._unembedded(encoder), *self._stale()), Trace(stages)
+        )  # type: ignore[arg-type]
 
     def ask(self, question: str, **options: Any) -> Answer:
         """Answer a question from the documents, with citations. The options are those of ``stream``."""
@@ -322,6 +325,16 @@ class Library:
             reason = f"Changes on disk were not taken in: {error}"
             return (StaleSource(uri_of(self.path), 0, reason, error.fix),)
         return ()
+
+    def _unembedded(self, encoder: Encoder | None) -> tuple[StaleSource, ...]:
+        """Say so when vector search cannot see some passages, as after a change of encoder."""
+        spaces = self.store.stats().spaces
+        if encoder is None or (len(spaces) <= 1 and encoder.fingerprint in spaces) or not spaces:
+            return ()
+        if not self.store.unembedded(encoder.fingerprint, 1):
+            return ()
+        reason = f"Some passages have no vector of {encoder.name}, so only keyword search finds them."
+        return (StaleSource(uri_of(self.path), 0, reason, "Run `pincite add` on any path with this encoder."),)
 
     def _stale(self) -> tuple[StaleSource, ...]:
         """List what is searched in a version that may not be the newest."""

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PINCITE_CONFIG", str(tmp_path / "none.toml"))
     monkeypatch.setenv("PINCITE_LIBRARY", str(tmp_path / "t.pincite"))
     monkeypatch.setenv("PINCITE_GENERATOR", "none")
-    monkeypatch.setattr("pincite.models.load.load_encoder", lambda *args, **kwargs: HashEncoder())
+    monkeypatch.setattr("pincite.models.lazy.load_encoder", lambda *args, **kwargs: HashEncoder())
     return notes
 
 
