@@ -82,7 +82,7 @@ def statistics_of(passages: Collection[Analysed]) -> Statistics:
         Its statistics, with the frequencies of all tokens.
     """
     frequencies = Counter(token for passage in passages for token in passage.counts)
-    average = sum(quantised(len(passage.tokens)) for passage in passages) / max(1, len(passages))
+    average = sum(len(passage.tokens) for passage in passages) / max(1, len(passages))
     return Statistics(len(passages), average, frequencies)
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pincite.errors import LibraryBusy, LibraryDamaged
 from pincite.store.derived.beside import Analysed, Analyze, Row, Statistics, analysed, score, statistics_of, token
-from pincite.store.derived.segments import META, Segments, files, verify
-from pincite.store.derived.stamp import Stamp, checksum, load_stamp, locked, sweep, write_atomic
+from pincite.store.derived.segments import Segments, contents, files, verify
+from pincite.store.derived.stamp import Stamp, load_stamp, locked, sweep, write_atomic
 from pincite.store.derived.truth import Truth
 from pincite.store.protocol import Changes
 from pincite.types import Candidate, Check
@@ -292,8 +292,8 @@ class KeywordIndex:
         return _State(stamp, Segments(self._home / folder), checked)
 
     def _verify(self, stamp: Stamp, known: frozenset[str]) -> frozenset[str]:
-        meta = None if stamp.detail["writing"] else int(stamp.detail["meta"])
-        return verify(self._home / str(stamp.detail["folder"]), meta, known)
+        wanted = None if stamp.detail["writing"] else int(stamp.detail["contents"])
+        return verify(self._home / str(stamp.detail["folder"]), wanted, known)
 
     def _write(self, seconds: float) -> bool:
         """Index all that is missing. False when another process is at it, or the disk does not take it."""
@@ -358,7 +358,7 @@ class KeywordIndex:
         """Write the stamp that makes the last commit count, and remove other folders."""
         detail: dict[str, str | int | bool] = {
             "folder": folder,
-            "meta": checksum(self._home / folder / META),
+            "contents": contents(self._home / folder),
             "removed": removed,
             "writing": False,
         }

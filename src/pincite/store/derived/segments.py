@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import struct
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ class Segments:
         """How many passages can be found."""
         return int(self.searcher.num_docs)
 
-    def write(self, passages: Iterable[Analysed], stale: Iterable[int]) -> None:
+    def write(self, passages: Iterable[Analysed], stale: Sequence[int]) -> None:
         """Remove and add passages in one commit, then see it. An exception leaves the last commit.
 
         Args:
@@ -66,9 +67,9 @@ class Segments:
         with _translated():
             writer = self._index.writer(HEAP, 1)
         try:
-            for key in stale:
-                with _translated():
-                    writer.delete_documents_by_term(KEY, key)
+            # Not delete_documents_by_term: it takes a Python int for signed, and silently deletes nothing.
+            with _translated():
+                writer.delete_documents_by_query(self._tantivy.Query.term_set_query(self._schema, KEY, stale))
             for passage in passages:
                 with _translated():
                     writer.add_document(self._document(passage))
@@ -159,12 +160,12 @@ class Segments:
         return query.boolean_query([(occur.Must, allowed), (occur.Must, words)])
 
 
-def verify(folder: Path, meta: int | None, known: frozenset[str] = frozenset()) -> frozenset[str]:
+def verify(folder: Path, wanted: int | None, known: frozenset[str] = frozenset()) -> frozenset[str]:
     """Check the files of an index against their checksums, at about 4 GB/s.
 
     Args:
         folder: of the index.
-        meta: CRC-32 that its ``meta.json`` must have; None: a writer was at work, so it may have any.
+        wanted: what ``contents`` must be; None: a writer was at work, so it may be anything.
         known: names of files that were checked before; they are never written twice.
 
     Returns:
@@ -178,11 +179,17 @@ def verify(folder: Path, meta: int | None, known: frozenset[str] = frozenset()) 
         for name in sorted(names - known):
             if not _intact(folder / name):
                 raise LibraryDamaged(f"The keyword index's file {name} does not match its checksum.")
-        if checksum(folder / META) != meta and meta is not None:
+        if contents(folder) != wanted and wanted is not None:
             raise LibraryDamaged("The keyword index's list of files does not match its checksum.")
     except OSError as error:
         raise LibraryDamaged(f"The keyword index cannot be read: {error}.") from error
     return names
+
+
+def contents(folder: Path) -> int:
+    """Compute the CRC-32 of ``meta.json`` and the names of all files."""
+    names = " ".join(sorted(files(folder)))
+    return zlib.crc32(names.encode(), zlib.crc32((folder / META).read_bytes()))
 
 
 def files(folder: Path) -> frozenset[str]:
