@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.errors import ExtraMissing, GenerationError, ModelDamaged
+from pincite.models.generators.adapter import Adapter
 from pincite.models.generators.chat import chat_ids, room
 from pincite.models.generators.relay import Emit, Relay
 from pincite.models.generators.vocabulary import Vocabulary
@@ -43,7 +44,8 @@ class LlamaGenerator:
             gguf: the model file.
             name: the model's; the file's when empty.
             threads: 0 for one a core.
-            adapter: a LoRA adapter as a GGUF file, made with llama.cpp's ``convert_lora_to_gguf.py``.
+            adapter: a LoRA adapter as PEFT saves it (a folder, or a safetensors file with its configuration beside it),
+                or a GGUF file.
 
         Raises:
             ExtraMissing: xllamacpp is not installed.
@@ -116,10 +118,12 @@ def _server(gguf: Path, context: int, threads: int, adapter: Path | None) -> Any
     params.warmup, params.verbosity, params.cache_ram_mib = False, -1, 0
     if threads:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    if adapter:
-        params.lora_adapters = [_adapter(xllamacpp, adapter)]
     params.api_keys = [secrets.token_urlsafe(32)]
     with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
+        if adapter:
+            info = xllamacpp.CommonAdapterLoraInfo()
+            info.path, info.scale = str(_as_gguf(adapter, gguf, Path(folder))), 1.0
+            params.lora_adapters = [info]
         socket = str(Path(folder, "llama.sock"))
         usable = sys.platform != "win32" and len(socket.encode()) <= _SOCKET_PATH
         params.hostnames, params.port = [socket if usable else "127.0.0.1"], 0
@@ -130,13 +134,12 @@ def _server(gguf: Path, context: int, threads: int, adapter: Path | None) -> Any
             raise ModelDamaged(f"llama.cpp cannot load {what}.", fix="Fetch the model again.") from error
 
 
-def _adapter(xllamacpp: Any, adapter: Path) -> Any:
-    """Describe a GGUF LoRA adapter at full strength."""
-    if adapter.is_dir() or adapter.suffix != ".gguf":
-        raise ModelDamaged(
-            f"The llama runtime takes LoRA adapters as GGUF files; {adapter.name} is none.",
-            fix="Convert it with llama.cpp's convert_lora_to_gguf.py, or use the openvino runtime for safetensors.",
-        )
-    info = xllamacpp.CommonAdapterLoraInfo()
-    info.path, info.scale = str(adapter), 1.0
-    return info
+def _as_gguf(adapter: Path, gguf: Path, folder: Path) -> Path:
+    """Give the adapter as a GGUF file, written into the folder unless it is one."""
+    if adapter.suffix == ".gguf":
+        return adapter
+    lora = Adapter(adapter)
+    lora.check(gguf)
+    target = folder / "adapter.gguf"
+    lora.write_gguf(gguf, target)
+    return target

@@ -7,17 +7,14 @@ tokenizer that is built: no text can become one, whatever it holds.
 from __future__ import annotations
 
 import codecs
-import mmap
-import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pincite.errors import ModelDamaged, ModelMissing
+from pincite.errors import ModelDamaged
+from pincite.models.generators.gguf import read_gguf
 from pincite.text import printable_surrogates
 
-_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-_STRING, _ARRAY = 8, 9
 _NORMAL = 1  # token types other than this one are control, user-defined, unknown or unused
 # Word splitting by the file's own name for it (llama.cpp's LLAMA_VOCAB_PRE_TYPE). Others are refused, not guessed.
 _QWEN2 = (
@@ -48,7 +45,7 @@ class Vocabulary:
             ModelMissing: there is no such file.
             ModelDamaged: it is not a GGUF file, or one with a vocabulary of another kind.
         """
-        metadata = read_metadata(gguf)
+        metadata, _ = read_gguf(gguf)
         try:
             architecture = metadata["general.architecture"]
             self.context_tokens = metadata[f"{architecture}.context_length"]
@@ -97,67 +94,6 @@ class Vocabulary:
             return utf8.decode(bytes(self._bytes[character] for character in self._tokens[number]))
 
         return decode
-
-
-def read_metadata(gguf: Path) -> dict[str, Any]:
-    """Read a GGUF file's key-value section.
-
-    The layout is that of https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, little endian.
-
-    Args:
-        gguf: the file.
-
-    Returns:
-        Numbers, strings, and lists or tuples of them, by key.
-
-    Raises:
-        ModelMissing: there is no such file.
-        ModelDamaged: the file ends early or is not GGUF.
-    """
-    try:
-        with gguf.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _Reader(data).metadata()
-    except FileNotFoundError as error:
-        raise ModelMissing(f"There is no model file {gguf}.", fix="Run `pincite models pull`.") from error
-    except (OSError, ValueError, KeyError, struct.error, MemoryError, OverflowError, RecursionError) as error:
-        raise ModelDamaged(f"{gguf} is not a readable GGUF file.", fix="Delete it, then fetch it again.") from error
-
-
-class _Reader:
-    """Walks over the mapped bytes; every read past the end raises struct.error or ValueError."""
-
-    def __init__(self, data: mmap.mmap) -> None:
-        self._data, self._at = data, 0
-
-    def metadata(self) -> dict[str, Any]:
-        magic, version, _tensors, pairs = self._numbers("4sIQQ")
-        if magic != b"GGUF" or version not in (2, 3):
-            raise ValueError("no GGUF magic, or an unknown version")
-        return {self._string(): self._value(self._numbers("I")[0]) for _ in range(pairs)}
-
-    def _numbers(self, layout: str) -> tuple[Any, ...]:
-        values = struct.unpack_from(f"<{layout}", self._data, self._at)
-        self._at += struct.calcsize(f"<{layout}")
-        return values
-
-    def _string(self) -> str:
-        (length,) = self._numbers("Q")
-        self._at += length
-        if self._at > len(self._data):
-            raise ValueError("a string runs past the end")
-        return self._data[self._at - length : self._at].decode("utf-8")
-
-    def _value(self, kind: int) -> Any:
-        if kind == _STRING:
-            return self._string()
-        if kind != _ARRAY:
-            return self._numbers(_SCALARS[kind])[0]
-        inner, length = self._numbers("IQ")
-        if length > len(self._data):
-            raise ValueError("an array is longer than the file")
-        if inner in (_STRING, _ARRAY):
-            return [self._value(inner) for _ in range(length)]
-        return self._numbers(f"{length}{_SCALARS[inner]}")
 
 
 def _tokenizer(gguf: Path, ids: dict[str, int], merges: Iterable[Any], splitter: str) -> Any:

@@ -1,0 +1,155 @@
+"""LoRA adapters as PEFT saves them: read, checked, and rewritten for llama.cpp.
+
+Every local runtime takes the same adapter. What cannot be applied exactly is refused, never half applied.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.errors import ModelDamaged
+from pincite.models.generators.gguf import PROJECTIONS, read_gguf
+
+_NAME = re.compile(r"(?:base_model\.model\.)?model\.layers\.(\d+)\.(.+)\.lora_([AB])\.(?:default\.)?weight")
+_PLAIN = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}  # bfloat16 is the upper half of float32
+_FIX = "Save it with PEFT as a plain LoRA on the attention and MLP projections, or use the transformers runtime."
+
+
+class Adapter:
+    """A PEFT LoRA adapter: ``W + scale * B @ A`` for some of the layers' projections.
+
+    Attributes:
+        file (Path): the safetensors file.
+        scale (float): lora_alpha / r, or lora_alpha / sqrt(r) where the configuration says so.
+    """
+
+    file: Path
+    scale: float
+
+    def __init__(self, path: Path) -> None:
+        """Read the configuration and the table of tensors.
+
+        Args:
+            path: a folder with ``adapter_config.json`` and ``adapter_model.safetensors``, or that second file.
+
+        Raises:
+            ModelDamaged: a file is missing or malformed, or the adapter is of a kind that is not applied here.
+        """
+        self.file = path / "adapter_model.safetensors" if path.is_dir() else path
+        try:
+            config = json.loads((self.file.parent / "adapter_config.json").read_text(encoding="utf-8"))
+            self.scale = _scale(config)
+            self._tensors, self._start = _table(self.file)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+            raise ModelDamaged(f"The LoRA adapter {path} cannot be used: {error}.", fix=_FIX) from error
+        self._parts: dict[tuple[int, str], dict[str, str]] = {}
+        for name in self._tensors:
+            match = _NAME.fullmatch(name)
+            if not match or match[2] not in PROJECTIONS:
+                raise ModelDamaged(f"The LoRA adapter {path} changes {name}, which is not applied here.", fix=_FIX)
+            self._parts.setdefault((int(match[1]), match[2]), {})[match[3]] = name
+
+    def check(self, gguf: Path) -> None:
+        """Compare all shapes with the model's.
+
+        Args:
+            gguf: the model file.
+
+        Raises:
+            ModelDamaged: the adapter is for another model.
+        """
+        _, tensors = read_gguf(gguf)
+        for (layer, name), parts in self._parts.items():
+            tensor = tensors.get(f"blk.{layer}.{PROJECTIONS[name]}.weight")
+            shapes = [self._tensors[part]["shape"] for _, part in sorted(parts.items())]
+            fits = tensor and len(shapes) == 2 and (shapes[1][0], shapes[0][1]) == tensor.shape
+            if not fits or shapes[0][0] != shapes[1][1]:
+                raise ModelDamaged(
+                    f"The LoRA adapter {self.file} does not fit {gguf.name} at layer {layer}, {name}.",
+                    fix="Use the adapter with the model that it was trained for.",
+                )
+
+    def write_gguf(self, gguf: Path, target: Path) -> None:
+        """Write the adapter as llama.cpp wants it.
+
+        Args:
+            gguf: the model file, for its architecture and heads.
+            target: the file to write.
+        """
+        metadata, _ = read_gguf(gguf)
+        architecture = metadata["general.architecture"]
+        heads = {"self_attn.q_proj": metadata[f"{architecture}.attention.head_count"]}
+        heads["self_attn.k_proj"] = metadata.get(f"{architecture}.attention.head_count_kv", heads["self_attn.q_proj"])
+        arrays: dict[str, NDArray[np.float32]] = {}
+        for (layer, name), parts in sorted(self._parts.items()):
+            a, b = self._array(parts["A"]), self._array(parts["B"])
+            if architecture == "llama" and name in heads:
+                b = b.reshape(heads[name], 2, len(b) // heads[name] // 2, -1).swapaxes(1, 2).reshape(b.shape)
+            stem = f"blk.{layer}.{PROJECTIONS[name]}.weight"
+            arrays[f"{stem}.lora_a"] = a
+            arrays[f"{stem}.lora_b"] = b * np.float32(self.scale)  # llama.cpp itself scales by alpha / rank, here 1
+        facts = {"general.type": "adapter", "general.architecture": architecture, "adapter.type": "lora"}
+        _write_gguf(target, facts, arrays)
+
+    def _array(self, name: str) -> NDArray[np.float32]:
+        entry = self._tensors[name]
+        start, end = entry["data_offsets"]
+        raw = np.fromfile(self.file, np.uint8, end - start, offset=self._start + start).view(_PLAIN[entry["dtype"]])
+        if entry["dtype"] == "BF16":
+            raw = (raw.astype("<u4") << 16).view("<f4")
+        return raw.astype(np.float32).reshape(entry["shape"])
+
+
+def _scale(config: dict[str, Any]) -> float:
+    """Work out the strength, and refuse what is more than plain LoRA."""
+    for key in ("use_dora", "rank_pattern", "alpha_pattern", "modules_to_save", "fan_in_fan_out"):
+        if config.get(key):
+            raise ValueError(f"its {key} is not supported")
+    if config["peft_type"] != "LORA" or config.get("bias", "none") != "none":
+        raise ValueError("it is not a plain LoRA adapter")
+    rank = config["r"]
+    return float(config["lora_alpha"] / (math.sqrt(rank) if config.get("use_rslora") else rank))
+
+
+def _table(file: Path) -> tuple[dict[str, dict[str, Any]], int]:
+    """Read a safetensors file's table, and where its data starts."""
+    with file.open("rb") as data:
+        (length,) = struct.unpack("<Q", data.read(8))
+        if length > file.stat().st_size:
+            raise ValueError("its table runs past its end")
+        table = json.loads(data.read(length))
+    table.pop("__metadata__", None)
+    size = file.stat().st_size - 8 - length
+    for entry in table.values():
+        if entry["dtype"] not in _PLAIN or len(entry["shape"]) != 2 or entry["data_offsets"][1] > size:
+            raise ValueError("it holds a tensor of another type or shape, or ends early")
+    return table, 8 + length
+
+
+def _write_gguf(target: Path, facts: dict[str, str], arrays: dict[str, NDArray[np.float32]]) -> None:
+    """Write a GGUF file of float32 tensors, with an adapter's strength of alpha = rank, so alpha / rank = 1."""
+
+    def string(text: str) -> bytes:
+        raw = text.encode()
+        return struct.pack("<Q", len(raw)) + raw
+
+    rank = next(len(array) for name, array in arrays.items() if name.endswith(".lora_a"))
+    header = struct.pack("<4sIQQ", b"GGUF", 3, len(arrays), len(facts) + 1)
+    header += b"".join(string(key) + struct.pack("<I", 8) + string(value) for key, value in facts.items())
+    header += string("adapter.lora.alpha") + struct.pack("<If", 6, rank)
+    offset = 0
+    for name, array in arrays.items():
+        header += string(name) + struct.pack("<IQQIQ", 2, *reversed(array.shape), 0, offset)
+        offset += -(-array.nbytes // 32) * 32
+    with target.open("wb") as file:
+        file.write(header + bytes(-len(header) % 32))
+        for array in arrays.values():
+            file.write(np.ascontiguousarray(array).tobytes() + bytes(-array.nbytes % 32))
