@@ -31,6 +31,7 @@ class Source:
     content_hash: str  # hex, BLAKE2b-128 of the bytes
     modified_ns: int  # of the last change of content or status, nanoseconds since the epoch
     size: int  # bytes
+    read_ns: int = field(default=0, compare=False)  # when reading began; 0: not known
 
 
 @dataclass(frozen=True, slots=True)

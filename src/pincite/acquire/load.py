@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from pathlib import Path
 
 from pincite.acquire.identify import media_type
@@ -37,9 +38,10 @@ def load(where: str | Path, *, limit: int = LIMIT) -> tuple[Source, bytes]:
     is_uri = isinstance(where, str) and where.startswith("file://")
     path = path_of(str(where)) if is_uri else absolute(where)
     for _ in range(_ATTEMPTS):
+        started = time.time_ns()
         data, before, after = _bytes(path, limit)
         if len(data) == before.st_size and _state(before) == _state(after):
-            return _source(path, data, changed_ns(before)), data
+            return _source(path, data, changed_ns(before), started), data
     raise SourceUnreadable(f"{shown(path)} changed while it was being read.", fix="Add it again.")
 
 
@@ -56,7 +58,7 @@ def _state(status: os.stat_result) -> tuple[int, int]:
     return status.st_size, changed_ns(status)
 
 
-def _source(path: Path, data: bytes, modified_ns: int) -> Source:
+def _source(path: Path, data: bytes, modified_ns: int, read_ns: int) -> Source:
     """Describe the bytes."""
     return Source(
         uri=uri_of(path),
@@ -64,6 +66,7 @@ def _source(path: Path, data: bytes, modified_ns: int) -> Source:
         content_hash=hashlib.blake2b(data, digest_size=16).hexdigest(),
         modified_ns=modified_ns,
         size=len(data),
+        read_ns=read_ns,
     )
 
 

@@ -26,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
     for record in records:
         row = asdict(record)
         row |= row.pop("source")
+        del row["read_ns"]
         if args.json:
             render.emit(row)
         else:

@@ -83,7 +83,8 @@ def _put_version(connection: apsw.Connection, document: Document, warnings: str)
         body = _insert_version(connection, key, version, document, digest)
     named = {"title": pack(document.title), "language": pack(document.language)}
     _update(connection, "versions", body, named | _structure(document))
-    state = {"version": version, "body": body, "checked_ns": time.time_ns(), "id": pack(document.id)}
+    checked_ns = source.read_ns or time.time_ns()
+    state = {"version": version, "body": body, "checked_ns": checked_ns, "id": pack(document.id)}
     status = {"status": b"partly" if warnings else b"indexed", "fix": b""}
     told = dict.fromkeys(("reason", "warnings"), pack(warnings))
     added = connection.execute("SELECT added_ns FROM versions WHERE key = ?", (body,)).get
@@ -264,7 +265,7 @@ def touch(connection: apsw.Connection, source: Source) -> None:
         "UPDATE documents SET modified_ns = ?, size = ?, checked_ns = ?, reason = warnings, fix = x'',"
         " status = CASE warnings WHEN x'' THEN CAST('indexed' AS BLOB) ELSE CAST('partly' AS BLOB) END"
         " WHERE uri = ? AND version > 0",
-        (source.modified_ns, source.size, time.time_ns(), pack(source.uri)),
+        (source.modified_ns, source.size, source.read_ns or time.time_ns(), pack(source.uri)),
     )
 
 
