@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from importlib.metadata import version
 from itertools import chain
 
@@ -23,7 +24,7 @@ ANALYZER = f"pincite-1/snowball-{version('snowballstemmer')}/unicode-{unicodedat
 
 _LONGEST = 64  # code points of a term; longer ones are cut, in documents and questions alike
 _WHOLE_PARTS = 4  # a compound of more parts than this (a path, a URL) has no term for the whole
-_CACHED_CHUNK, _CACHE_ROWS = 40, 200_000  # code points; longer chunks are rarely seen twice
+_KEPT_CHUNK, _KEPT_CHUNKS = 32, 100_000  # code points; longer chunks are rarely seen twice. At most 40 MB
 
 _CJK = r"\p{Han}\p{Hiragana}\p{Katakana}\u30FC"
 _DENSE = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
@@ -60,8 +61,6 @@ _DIGITS = regex.compile(r"(?![0-9])\p{Nd}")
 _ALIKE = str.maketrans(dict.fromkeys("‐‑‒–−﹘﹣", "-") | dict.fromkeys("‘’‛′ʼ＇", "'"))
 _EDGES = "\"'()[]{}<>.,;:!?¿¡“”„‘’«»…-–—؟،؛。、！？「」"
 
-_seen: dict[tuple[str, str, bool], tuple[str, ...]] = {}
-
 
 def analyze(text: str, language: str) -> list[str]:
     """Turn a document's text into terms, in order, repeated as often as they occur.
@@ -74,7 +73,8 @@ def analyze(text: str, language: str) -> list[str]:
     Returns:
         Terms of 1 to 64 code points, without white space.
     """
-    return list(chain.from_iterable(_chunk(chunk, language, False) for chunk in _chunks(text)))
+    kept = _kept(language, False)
+    return list(chain.from_iterable(kept[chunk] for chunk in _chunks(text)))
 
 
 def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
@@ -100,7 +100,7 @@ def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
 
 def _question_terms(chunks: list[str], languages: Sequence[str]) -> list[str]:
     """Collect the distinct terms in all languages, word by word."""
-    return list(dict.fromkeys(term for chunk in chunks for code in languages for term in _chunk(chunk, code, True)))
+    return list(dict.fromkeys(term for chunk in chunks for code in languages for term in _kept(code, True)[chunk]))
 
 
 def _chunks(text: str) -> list[str]:
@@ -113,17 +113,27 @@ def _bare_word(chunk: str) -> str:
     return chunk.strip(_EDGES).casefold().replace("’", "'").removesuffix("'s")
 
 
-def _chunk(chunk: str, language: str, question: bool) -> tuple[str, ...]:
-    """Analyse what stands between white space; most chunks have been seen before."""
-    key = (chunk, language, question)
-    terms = _seen.get(key)
-    if terms is None:
-        terms = tuple(term[:_LONGEST] for term in _terms(_normal(chunk), language, question) if term)
-        if len(chunk) <= _CACHED_CHUNK:
-            if len(_seen) >= _CACHE_ROWS:
-                _seen.clear()
-            _seen[key] = terms
-    return terms
+class _Chunks(dict[str, tuple[str, ...]]):
+    """The terms of what stands between white space, analysed when first seen."""
+
+    def __init__(self, language: str, question: bool) -> None:
+        super().__init__()
+        self._language, self._question = language, question
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        terms = _terms(_normal(chunk), self._language, self._question)
+        found = tuple(term[:_LONGEST] for term in terms if term)
+        if len(chunk) <= _KEPT_CHUNK:
+            if len(self) >= _KEPT_CHUNKS:
+                self.clear()
+            self[chunk] = found
+        return found
+
+
+@lru_cache(maxsize=32)
+def _kept(language: str, question: bool) -> _Chunks:
+    """Give what was analysed before in a language."""
+    return _Chunks(language, question)
 
 
 def _normal(text: str) -> str:
