@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import builtins
-import glob
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from pincite.acquire.read import uri_of
-from pincite.build.roots import forget, remember, roots, selected
+from pincite.build.roots import Paths, forget, paths_of, remember, roots, selected, within
 from pincite.build.sync import Build, Selection, commit, prepare, sync
 from pincite.errors import EmptyQuestion, LibraryError, ModelError, NotInLibrary, UsageError
 from pincite.find.analyze import ANALYZER, analyze
@@ -22,7 +21,7 @@ from pincite.ground.check import Checked, check_text
 from pincite.models.lazy import Models, Progress
 from pincite.models.protocols import Encoder, Generator, Reranker
 from pincite.settings import Settings, changed, library_path, load_settings, models_dir
-from pincite.store.filters import And, Filter, Glob, Is, Or
+from pincite.store.filters import Filter
 from pincite.store.protocol import SourceRecord, Stats, Store
 from pincite.store.sqlite.store import open_store
 from pincite.types import (
@@ -33,6 +32,7 @@ from pincite.types import (
     Event,
     Finding,
     Metadata,
+    Mode,
     Passage,
     SearchResult,
     SourceReport,
@@ -40,8 +40,6 @@ from pincite.types import (
     StaleSource,
     Trace,
 )
-
-Paths = str | Path | Iterable[str | Path]
 
 
 def open(
@@ -121,7 +119,7 @@ class Library:
         self, paths: Paths, *, include: Sequence[str] = (), exclude: Sequence[str] = ()
     ) -> Iterator[SourceReport]:
         """Do as ``add`` does, and yield the report on each source once it is durably committed."""
-        selections = [Selection(path, tuple(include), tuple(exclude)) for path in _paths(paths)]
+        selections = [Selection(path, tuple(include), tuple(exclude)) for path in paths_of(paths)]
         with self._lock:
             yield from sync(selections, self._build())
             remember(self.store, selections)
@@ -173,7 +171,7 @@ class Library:
         """Bring what was added before, or some paths of it, up to date with the disk."""
         started = time.perf_counter()
         with self._lock:
-            chosen = roots(self.store) if paths is None else selected(self.store, _paths(paths))
+            chosen = roots(self.store) if paths is None else selected(self.store, paths_of(paths))
             if paths is None:  # a root that is gone and empty was reported when it went
                 chosen = [root for root in chosen if root.path.exists() or self._holds(root.path)]
             reports = tuple(sync(chosen, self._build()))
@@ -184,7 +182,7 @@ class Library:
         from pincite.acquire.watch import watch
 
         yield from self.adding(paths, **globs)
-        for _ in watch(_paths(paths), stop_event=stop):  # only the moment matters: the sync finds out what changed
+        for _ in watch(paths_of(paths), stop_event=stop):  # only the moment matters: the sync finds out what changed
             yield from (report for report in self.adding(paths, **globs) if report.status != "unchanged")
 
     def _holds(self, path: Path) -> bool:
@@ -237,21 +235,21 @@ class Library:
         started = time.perf_counter()
         behind = self._caught_up(paths) if refresh else ()
         refreshed = Stage("refresh", time.perf_counter() - started)
-        encoder = None if settings.mode == "keyword" else self.models.encoder()
+        mode_now = cast(Mode, settings.mode)
+        encoder = None if mode_now == "keyword" else self.models.encoder()
         hits, trace = search(
             question,
             store=self.store,
             encoder=encoder,
-            mode=settings.mode,  # type: ignore[arg-type]
+            mode=mode_now,
             limit=settings.limit,
             candidates=settings.candidates,
-            where=_within(paths, where),
+            where=within(paths_of(paths), where) if paths is not None else where,
             reranker=self.models.reranker,
         )
         stages = (refreshed, *trace.stages) if refresh else trace.stages
-        return SearchResult(
-            question, settings.mode, hits, (*behind, *self._unembedded(encoder), *self._stale()), Trace(stages)
-        )  # type: ignore[arg-type]
+        stale = (*behind, *self._unembedded(encoder), *self._stale())
+        return SearchResult(question, mode_now, hits, stale, Trace(stages))
 
     def ask(self, question: str, **options: Any) -> Answer:
         """Answer a question from the documents, with citations. The options are those of ``stream``."""
@@ -378,7 +376,7 @@ class Library:
             for record in self.store.sources():
                 if record.document_id == name:
                     return record.source.uri
-        return uri_of(_paths(name)[0])
+        return uri_of(paths_of(name)[0])
 
     # --- the end
 
@@ -393,20 +391,3 @@ class Library:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _paths(paths: Paths) -> builtins.list[Path]:
-    """Make absolute paths of one path or several; symbolic links stay as they are."""
-    given = [paths] if isinstance(paths, str | Path) else builtins.list(paths)
-    return [Path(path).expanduser().absolute() for path in given]
-
-
-def _within(paths: Paths | None, where: Filter | None) -> Filter | None:
-    """Restrict a filter to some files and folders."""
-    if paths is None:
-        return where
-    inside: builtins.list[Filter] = []
-    for path in _paths(paths):
-        inside += [Is("path", str(path)), Glob("path", glob.escape(str(path).rstrip("/")) + "/*")]
-    within: Filter = Or(tuple(inside))
-    return within if where is None else And((within, where))

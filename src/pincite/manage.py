@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pincite.errors import ModelError
 from pincite.settings import Settings, changed, config_path, models_dir
-from pincite.types import Check
+from pincite.types import Check, Mode
 
 if TYPE_CHECKING:
     from pincite.library import Library
@@ -53,7 +53,7 @@ def evaluate_dataset(dataset: str, settings: Settings, *, progress: Any = None) 
     with tempfile.TemporaryDirectory(prefix="pincite-evaluate-") as folder:
         chosen = changed(settings, library=str(Path(folder) / "corpus.pincite"))
         with Library(chosen, progress=getattr(progress, "download", None)) as library:
-            return evaluate(Path(dataset), library.store, library.models.encoder(), mode=chosen.mode)
+            return evaluate(Path(dataset), library.store, library.models.encoder(), mode=cast(Mode, chosen.mode))
 
 
 def doctor(library: Library) -> dict[str, Any]:

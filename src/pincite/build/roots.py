@@ -9,11 +9,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.acquire.read import path_of, uri_of
+from pincite.acquire.uri import absolute, path_of, uri_of
 from pincite.build.sync import Selection
+from pincite.store.filters import And, Filter, Glob, Is, Or
 from pincite.store.protocol import Store
 
+Paths = str | Path | Iterable[str | Path]
 _NOTE = "roots"
+
+
+def paths_of(paths: Paths) -> list[Path]:
+    """Make absolute paths of one path or several; symbolic links stay as they are."""
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    return [absolute(Path(path).expanduser()) for path in given]
+
+
+def within(paths: Sequence[Path], where: Filter | None) -> Filter:
+    """Restrict a filter to what is at or below some absolute paths."""
+    inside: list[Filter] = []
+    for path in paths:
+        inside += [Is("path", str(path)), Glob("path", glob.escape(str(path).rstrip("/")) + "/*")]
+    return Or(tuple(inside)) if where is None else And((Or(tuple(inside)), where))
 
 
 def roots(store: Store) -> list[Selection]:
