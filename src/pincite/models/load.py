@@ -16,9 +16,9 @@ from pathlib import Path
 from pincite.errors import ModelMissing, ModelUnknown
 from pincite.models.catalog import CATALOG, Kind, Progress, find_model
 from pincite.models.fetch import ensure, unknown
+from pincite.models.generators.default import DEFAULT_RUNTIME
 from pincite.models.protocols import Encoder, Generator
 
-DEFAULT_RUNTIME = "openvino"
 _OPENAI = "https://api.openai.com/v1"
 
 
@@ -108,13 +108,15 @@ def load_generator(
 
         return TransformersGenerator(rest, adapter=tuned)
     gguf = _ensure(rest, "generator", models_dir, offline, progress)
+    known = find_model(rest)
+    shown = known.name if known else gguf.stem
     if (scheme or DEFAULT_RUNTIME) == "llama":
         from pincite.models.generators.llama import LlamaGenerator
 
-        return LlamaGenerator(gguf, threads=threads, adapter=tuned)
+        return LlamaGenerator(gguf, name=shown, threads=threads, adapter=tuned)
     from pincite.models.generators.openvino import OpenVinoGenerator
 
-    return OpenVinoGenerator(gguf, cache_dir=models_dir / "compiled", threads=threads, adapter=tuned)
+    return OpenVinoGenerator(gguf, cache_dir=models_dir / "compiled", name=shown, threads=threads, adapter=tuned)
 
 
 def _split(name: str, schemes: tuple[str, ...]) -> tuple[str, str]:
