@@ -7,16 +7,35 @@ Control tokens are put in by number; what people and documents wrote is encoded 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from pincite.errors import GenerationError, ModelDamaged
-from pincite.models.generators.vocabulary import Vocabulary
 from pincite.types import Message
 
-# What the templates of these models put first when a chat has no system message; they were tuned with it.
-_SYSTEM = {"smollm": "You are a helpful AI assistant named SmolLM, trained by Hugging Face"}
+# What some models' templates put first when a chat has no system message; they were tuned with it.
+_SYSTEMS = ("You are a helpful AI assistant named SmolLM, trained by Hugging Face",)
 
 
-def chat_ids(messages: Sequence[Message], vocabulary: Vocabulary) -> list[int]:
+class ChatVocabulary(Protocol):
+    """What a chat needs of a model's vocabulary."""
+
+    system: str  # the system message of a chat that has none, or ""
+
+    def encode(self, text: str) -> list[int]:
+        """Give the text's token ids; never a control token's."""
+        ...
+
+    def control(self, token: str) -> int | None:
+        """Give a control token's id, None when there is no such token."""
+        ...
+
+
+def default_system(template: str | None) -> str:
+    """Find the system message that a chat template puts first; the template is searched, not run."""
+    return next((system for system in _SYSTEMS if system in (template or "")), "")
+
+
+def chat_ids(messages: Sequence[Message], vocabulary: ChatVocabulary) -> list[int]:
     """Lay the messages out as the model was tuned to see them, ready for its reply.
 
     Args:
@@ -34,9 +53,8 @@ def chat_ids(messages: Sequence[Message], vocabulary: Vocabulary) -> list[int]:
         raise ModelDamaged(
             "The model's vocabulary has no ChatML turns.", fix="Use a ChatML model, or serve this one by an endpoint."
         )
-    default = _SYSTEM.get(vocabulary.splitter)
-    if default and (not messages or messages[0].role != "system"):
-        messages = [Message("system", default), *messages]
+    if vocabulary.system and (not messages or messages[0].role != "system"):
+        messages = [Message("system", vocabulary.system), *messages]
     newline = vocabulary.encode("\n")
     ids: list[int] = []
     for message in messages:

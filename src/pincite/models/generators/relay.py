@@ -16,18 +16,21 @@ Work = Callable[[Emit], Finish]
 
 
 class Relay:
-    """Runs one generation at a time on a thread of its own, in the order asked for."""
+    """Runs generations on a thread of their own, in the order asked for."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parallel: int = 1) -> None:
         """Start nothing yet.
 
         Args:
             name: the generator's, for errors.
+            parallel: generations at a time; models in this process take one.
         """
         self._name = name
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pincite-generator")
+        self._executor = ThreadPoolExecutor(max_workers=parallel, thread_name_prefix="pincite-generator")
 
-    def stream(self, work: Work, options: GenerationOptions, prompt_tokens: int) -> Iterator[Piece | Finish]:
+    def stream(
+        self, work: Work, options: GenerationOptions, prompt_tokens: int, abort: Callable[[], None] = lambda: None
+    ) -> Iterator[Piece | Finish]:
         """Run the work and yield what it emits; the deadline counts from this call.
 
         Closing the iterator makes the next ``emit`` return False. When the deadline passes with text shown, the last
@@ -37,6 +40,7 @@ class Relay:
             work: calls its argument once a token, and gives the Finish.
             options: deadline and stop strings are heeded here, the rest by the work.
             prompt_tokens: for the Finish of a generation that was stopped.
+            abort: called at the end, however it comes, to wake work that waits.
 
         Returns:
             The pieces, then one Finish.
@@ -46,9 +50,11 @@ class Relay:
             GenerationError: the runtime failed.
         """
         deadline = Deadline(options.seconds)
-        return self._relay(work, deadline, Stops(options.stop), prompt_tokens)
+        return self._relay(work, deadline, Stops(options.stop), prompt_tokens, abort)
 
-    def _relay(self, work: Work, deadline: Deadline, stops: Stops, prompt_tokens: int) -> Iterator[Piece | Finish]:
+    def _relay(
+        self, work: Work, deadline: Deadline, stops: Stops, prompt_tokens: int, abort: Callable[[], None]
+    ) -> Iterator[Piece | Finish]:
         events: SimpleQueue[str | Future[Finish]] = SimpleQueue()
         closed = threading.Event()
 
@@ -81,6 +87,7 @@ class Relay:
         finally:
             closed.set()
             future.cancel()
+            abort()
 
     def _result(self, future: Future[Finish]) -> Finish:
         try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.errors import ModelDamaged
+from pincite.models.generators.chat import default_system
 from pincite.models.generators.gguf import read_gguf
 from pincite.text import printable_surrogates
 
@@ -27,12 +28,12 @@ class Vocabulary:
 
     Attributes:
         context_tokens (int): what the model was trained for, prompt and reply together.
-        splitter (str): the file's name for its way of splitting words, such as ``smollm``.
+        system (str): the system message of a chat that has none, or "".
         end_id (int): the token that ends a reply.
     """
 
     context_tokens: int
-    splitter: str
+    system: str
     end_id: int
 
     def __init__(self, gguf: Path) -> None:
@@ -49,7 +50,7 @@ class Vocabulary:
         try:
             architecture = metadata["general.architecture"]
             self.context_tokens = metadata[f"{architecture}.context_length"]
-            self.splitter = metadata.get("tokenizer.ggml.pre", "")
+            self.system = default_system(metadata.get("tokenizer.chat_template"))
             self._tokens: list[str] = metadata["tokenizer.ggml.tokens"]
             self._types: tuple[int, ...] = metadata["tokenizer.ggml.token_type"]
             self.end_id = metadata["tokenizer.ggml.eos_token_id"]
@@ -60,7 +61,7 @@ class Vocabulary:
                 fix="Use another GGUF file, the transformers runtime, or an endpoint.",
             ) from error
         self._ids = {token: number for number, token in enumerate(self._tokens)}
-        self._tokenizer = _tokenizer(gguf, self._ids, merges, self.splitter)
+        self._tokenizer = _tokenizer(gguf, self._ids, merges, metadata.get("tokenizer.ggml.pre", ""))
         self._bytes = {character: value for value, character in _byte_alphabet().items()}
 
     def encode(self, text: str) -> list[int]:
