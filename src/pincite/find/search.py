@@ -120,14 +120,8 @@ def rank(
     if mode not in ("hybrid", "vector", "keyword"):
         raise UsageError(f"There is no search mode {mode!r}.", fix="Use hybrid, vector or keyword.")
     ranking = Ranking()
-    vector: list[Candidate] = []
-    keyword: list[Candidate] = []
-    if mode != "keyword":
-        if encoder is None:
-            raise UsageError(f"The mode {mode} needs an encoder.", fix="Give one, or search by keyword.")
-        vector = _vector_candidates(question, ranking, store, encoder, candidates, where)
-    if mode != "vector":
-        keyword = _keyword_candidates(question, ranking, store, candidates, where)
+    vector = _vector_candidates(question, ranking, store, encoder, candidates, where) if mode != "keyword" else []
+    keyword = _keyword_candidates(question, ranking, store, candidates, where) if mode != "vector" else []
     if mode == "hybrid":
         with ranking.timed("fuse") as detail:
             ranking.order = fuse(vector, keyword, method=fusion, weight=weight, depth=candidates)
@@ -139,9 +133,11 @@ def rank(
 
 
 def _vector_candidates(
-    question: str, ranking: Ranking, store: Store, encoder: Encoder, candidates: int, where: Filter | None
+    question: str, ranking: Ranking, store: Store, encoder: Encoder | None, candidates: int, where: Filter | None
 ) -> list[Candidate]:
     """Embed the question and look for near passages."""
+    if encoder is None:
+        raise UsageError("Searching by vector needs an encoder.", fix="Give one, or search by keyword.")
     with ranking.timed("embed") as detail:
         vector = embed_question(question, encoder, detail)
     with ranking.timed("vector") as detail:

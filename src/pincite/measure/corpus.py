@@ -10,6 +10,7 @@ from pincite.acquire.language import detect_language
 from pincite.acquire.read import document_id
 from pincite.build.chunk import chunk
 from pincite.build.embed import embed_missing
+from pincite.errors import UsageError
 from pincite.measure.cases import Dataset, Row
 from pincite.models.protocols import Encoder
 from pincite.store.protocol import Store
@@ -42,7 +43,7 @@ def index_corpus(
         The number of rows.
 
     Raises:
-        UsageError: a row is malformed.
+        UsageError: a row is malformed, or the store holds other documents.
     """
     rows = 0
     for row in dataset.documents():
@@ -54,8 +55,11 @@ def index_corpus(
         rows += 1
         if progress is not None:
             progress("documents", rows, 0)
+    if store.stats().documents > rows:
+        raise UsageError("The library holds other documents than this corpus.", fix="Use an empty one.")
     if embed:
         _embed_all(store, encoder, progress)
+    store.flush()
     return rows
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
-from pincite.errors import UsageError
 from pincite.find.analyze import ANALYZER
 from pincite.find.fuse import WEIGHT, Fusion
 from pincite.find.search import rank
@@ -31,9 +31,7 @@ def evaluate(
     weight: float = WEIGHT,
     progress: Progress | None = None,
 ) -> dict[str, str | int | float]:
-    """Measure search on a BEIR folder.
-
-    A row of the corpus is one document, whose score is that of its best passage. Only judged questions count.
+    """Measure search on a BEIR folder: a row is one document, scored by its best passage; only judged questions count.
 
     Args:
         dataset: the folder.
@@ -46,9 +44,8 @@ def evaluate(
         progress: called with (what, done, in all; 0: not known).
 
     Returns:
-        dataset, mode, documents, passages, queries, ndcg@10, recall@10, recall@100, mrr@10, queries_per_second (until
-        the order of 100 documents is known, question by question, on one thread of ours), index_seconds, encoder,
-        analyzer.
+        dataset, mode, documents, passages, queries, ndcg@10, recall@10, recall@100, mrr@10, queries_per_second (one
+        after the other, until 100 documents are ranked), index_seconds, encoder, analyzer.
 
     Raises:
         UsageError: the folder is not a BEIR data set, or the store holds other documents.
@@ -57,20 +54,15 @@ def evaluate(
     cases = load_dataset(dataset)
     retrieval_metrics({"q": {"d": 1}}, {"q": ["d"]})  # a missing library is better known before hours of indexing
     start = time.perf_counter()
-    rows = index_corpus(
-        cases, store, encoder, embed=mode != "keyword", passage_pieces=passage_pieces, progress=progress
-    )
-    store.flush()
+    embed = mode != "keyword"
+    rows = index_corpus(cases, store, encoder, embed=embed, passage_pieces=passage_pieces, progress=progress)
     indexed = time.perf_counter() - start
-    stats = store.stats()
-    if stats.documents > rows:
-        raise UsageError("The library holds other documents than this corpus.", fix="Use an empty one.")
-    rankings, seconds = _rankings(cases, store, encoder, mode, fusion, weight)
+    rankings, seconds = _rankings(cases, store, encoder=encoder, mode=mode, fusion=fusion, weight=weight)
     return {
         "dataset": cases.name,
         "mode": mode,
         "documents": rows,
-        "passages": stats.passages,
+        "passages": store.stats().passages,
         "queries": len(cases.questions),
         **retrieval_metrics(cases.judgements, rankings),
         "queries_per_second": len(cases.questions) / max(seconds, 1e-9),
@@ -80,13 +72,10 @@ def evaluate(
     }
 
 
-def _rankings(
-    cases: Dataset, store: Store, encoder: Encoder, mode: Mode, fusion: Fusion, weight: float
-) -> tuple[dict[str, list[str]], float]:
+def _rankings(cases: Dataset, store: Store, **how: Any) -> tuple[dict[str, list[str]], float]:
     """Ask every question: the best documents of each, and the seconds that searching took."""
-    rank(
-        cases.questions[0].text, store=store, encoder=encoder, mode=mode
-    )  # indexes and models load before the clock runs
+    how["store"] = store
+    rank("warm up", **how)  # indexes and models load before the clock runs
     owners: dict[int, str] = {}  # passage key -> row
     rankings: dict[str, list[str]] = {}
     seconds = 0.0
@@ -95,15 +84,7 @@ def _rankings(
         candidates = CANDIDATES
         while question.text.strip() and candidates <= _MOST_CANDIDATES:
             start = time.perf_counter()
-            ranking = rank(
-                question.text,
-                store=store,
-                encoder=encoder,
-                mode=mode,
-                candidates=candidates,
-                fusion=fusion,
-                weight=weight,
-            )
+            ranking = rank(question.text, candidates=candidates, **how)
             seconds += time.perf_counter() - start
             keys = [candidate.key for candidate in ranking.order]
             documents = _documents(keys, store, owners)
