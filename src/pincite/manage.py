@@ -37,7 +37,8 @@ def model_path(name: str, settings: Settings, *, pull: bool = False, progress: P
     """
     from pincite.models.fetch import ensure
 
-    return ensure(name, models_dir=models_dir(settings), offline=settings.offline or not pull, progress=progress)
+    offline = settings.offline or not pull
+    return ensure(name, models_dir=models_dir(settings), offline=offline, progress=progress, repair=pull)
 
 
 def evaluate_dataset(dataset: str, settings: Settings, *, progress: Any = None) -> dict[str, Any]:
