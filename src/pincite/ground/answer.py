@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Coroutine
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from pincite.types import (
     VerdictEvent,
 )
 
-Policy = Literal["flag", "drop"]
 Quotes = Literal["auto", "always", "when_needed"]
 LazyGenerator = Generator | Callable[[], Generator | None] | None
 
@@ -76,6 +75,27 @@ class _Run:
         self.findings.append(Finding(kind, message, fix))
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """How to answer."""
+
+    evidence_tokens: int = 400  # of evidence that may travel to the generator
+    answer_tokens: int = 120  # of the draft, at most
+    answer_seconds: float | None = 60.0  # deadline of the draft; None waits as long as it takes
+    policy: str = "flag"  # "flag" marks claims that are not supported, "drop" leaves them out and says so
+    # "always" shows a draft's claims only where supported, and the best quotes with them; "when_needed" gives quotes if
+    # no claim is supported; "auto" takes the first for models under a billion parameters, by their name, and the second
+    # for others: the prose of small models is measurably worse than their evidence.
+    quotes: Quotes = "auto"
+    quote_limit: int = 3
+    strictness: float = 0.5  # of the gate, 0 to 1; see ``sufficiency.judge``
+    seed: int = 0
+
+    def always_quotes(self, name: str) -> bool:
+        """Tell whether quotes go with whatever this model writes."""
+        return self.quotes == "always" or (self.quotes == "auto" and is_small(name))
+
+
 def answer_events(
     question: str,
     hits: Sequence[Hit],
@@ -83,15 +103,8 @@ def answer_events(
     generator: LazyGenerator,
     encoder: Encoder | None,
     text_of: Callable[[Passage], str],
-    evidence_tokens: int = 400,
-    answer_tokens: int = 120,
-    answer_seconds: float | None = 60.0,
-    policy: str = "flag",
-    quotes: Quotes = "auto",
-    quote_limit: int = 3,
     languages: Sequence[str] = ("en",),
-    strictness: float = 0.5,
-    seed: int = 0,
+    **options: Any,
 ) -> Iterator[Event]:
     """Answer a question from hits, event by event; the last one is a DoneEvent.
 
@@ -101,26 +114,18 @@ def answer_events(
         generator: the model, or a function that loads it when it is needed; None answers with quotes only.
         encoder: the one that the library was embedded with; None compares by terms alone.
         text_of: gives the canonical text of the version that a passage belongs to, to check every quote against.
-        evidence_tokens: how much evidence may travel to the generator.
-        answer_tokens: upper limit of the draft.
-        answer_seconds: deadline of the draft; None waits as long as it takes.
-        policy: "flag" marks claims that are not supported, "drop" leaves them out and says so.
-        quotes: "always" shows a draft's claims only where supported, and the best quotes with them; "when_needed" gives
-            quotes when no claim of the draft is supported; "auto" takes the first for models under a billion parameters
-            by their name, whose prose is measurably worse than their evidence, and the second for others.
-        quote_limit: quotes at most.
         languages: of the documents, ISO 639-1.
-        strictness: of the gate, 0 to 1; see ``sufficiency.judge``.
-        seed: for the generator.
+        **options: fields of ``AnswerOptions``.
 
     Yields:
         TokenEvent while the generator writes (unchecked), then the answer's CitationEvent and VerdictEvent, then
         DoneEvent. A generator that cannot be loaded, fails or is late leads to quotes and a finding, not to an error.
     """
+    how = AnswerOptions(**options)
     run = _Run(question, hits, encoder, Terms(languages))
     ranking = rank_sentences(question, hits, encoder=encoder, terms=run.terms)
     run.stage("rank_sentences", sentences=len(ranking.sentences))
-    gate = judge(question, hits, ranking, terms=run.terms, strictness=strictness)
+    gate = judge(question, hits, ranking, terms=run.terms, strictness=how.strictness)
     run.stage("sufficiency", outcome=gate.outcome, score=round(gate.score, 4), missing=", ".join(gate.missing))
     if gate.outcome == "not_in_documents":
         yield DoneEvent(_refusal(run, gate))
@@ -128,16 +133,11 @@ def answer_events(
     if gate.outcome == "partial":
         run.find("partly_in_documents", f"No passage found mentions {', '.join(gate.missing)}.")
     model = _loaded(run, generator)
-    count = model.count if model is not None else _words
-    evidence = pack(ranking, budget_tokens=evidence_tokens, count=count)
+    evidence = pack(ranking, budget_tokens=how.evidence_tokens, count=_words if model is None else model.count)
     run.stage("evidence", items=len(evidence.items), tokens=evidence.tokens, dropped=len(evidence.dropped))
-    written: Draft | None = None
-    if model is not None:
-        options = GenerationOptions(max_tokens=answer_tokens, seed=seed, seconds=answer_seconds)
-        always = quotes == "always" or (quotes == "auto" and is_small(model.name))
-        written = yield from _written(run, evidence, model, options, POLICY if always else f"{POLICY} {CITE}")
+    written = None if model is None else (yield from _written(run, evidence, model, how))
     assessed = _assessed(run, ranking, evidence, written)
-    writer, by_model = _composed(run, ranking, assessed, policy, model is not None and always, quote_limit)
+    writer, by_model = _composed(run, ranking, assessed, how, model)
     yield from _told(run, writer, gate, evidence, text_of, model.name if by_model and model else "extractive")
 
 
@@ -182,12 +182,12 @@ def _refusal(run: _Run, gate: Sufficiency) -> Answer:
 
 
 def _written(
-    run: _Run, evidence: EvidenceSet, model: Generator, options: GenerationOptions, policy: str
+    run: _Run, evidence: EvidenceSet, model: Generator, how: AnswerOptions
 ) -> Coroutine[Event, None, Draft | None]:
     """Let the generator write; None when it could not, with a finding that says why."""
-    prompt = build_prompt(
-        run.question, evidence.items, generator=model, answer_tokens=options.max_tokens, policy=policy
-    )
+    policy = POLICY if how.always_quotes(model.name) else f"{POLICY} {CITE}"
+    prompt = build_prompt(run.question, evidence.items, generator=model, answer_tokens=how.answer_tokens, policy=policy)
+    options = GenerationOptions(max_tokens=how.answer_tokens, seed=how.seed, seconds=how.answer_seconds)
     run.findings += prompt.findings
     if not prompt.fits:
         run.find(
@@ -262,22 +262,23 @@ def _within(sentence: Sentence, items: Sequence[Evidence]) -> bool:
 
 
 def _composed(
-    run: _Run, ranking: Ranking, assessed: list[Assessed], policy: str, always: bool, limit: int
+    run: _Run, ranking: Ranking, assessed: list[Assessed], how: AnswerOptions, model: Generator | None
 ) -> tuple[Writer, bool]:
     """Write the answer: the draft's claims that may be shown, then quotes; tell whether the generator wrote any."""
     writer = Writer()
+    always = model is not None and how.always_quotes(model.name)
     said = [item for item in assessed if not _ABSTAINS.search(item.claim.plain)]
     if len(said) < len(assessed):
         run.find("generator_abstained", "The model says that the passages do not answer; judge by the quotes.")
     for item in said:
-        if item.check.verdict == "supported" or not (always or policy == "drop"):
+        if item.check.verdict == "supported" or not (always or how.policy == "drop"):
             _write_claim(run, writer, item)
         else:
             problems = "; ".join(item.check.problems)
             run.find("claim_left_out", f"The model also wrote {item.claim.plain!r}: {problems}.")
     by_model = bool(writer.claims)
     if always or not any(claim.verdict == "supported" for claim in writer.claims):
-        for index, quote in enumerate(best_quotes(ranking, limit=limit)):
+        for index, quote in enumerate(best_quotes(ranking, limit=how.quote_limit)):
             writer.write(quote.text, [quote], _QUOTED, separator="\n" if index else "\n\n")
     return writer, by_model
 
