@@ -12,70 +12,24 @@ from collections import Counter, defaultdict
 _SAMPLES, _SAMPLE_LENGTH = 8, 2_000  # slices, code points: long texts are sampled evenly from end to end
 _DENSE_WEIGHT = 3  # a Han character or Hangul syllable says as much as about three letters
 
-# First code point of each range, in ascending order; what lies between ranges counts for no script.
-_RANGES: tuple[tuple[int, int, str], ...] = (
-    (0x0041, 0x005A, "Latin"),
-    (0x0061, 0x007A, "Latin"),
-    (0x00C0, 0x024F, "Latin"),
-    (0x0370, 0x03FF, "Greek"),
-    (0x0400, 0x052F, "Cyrillic"),
-    (0x0531, 0x058F, "Armenian"),
-    (0x0590, 0x05FF, "Hebrew"),
-    (0x0600, 0x06FF, "Arabic"),
-    (0x0750, 0x077F, "Arabic"),
-    (0x0900, 0x097F, "Devanagari"),
-    (0x0980, 0x09FF, "Bengali"),
-    (0x0A00, 0x0A7F, "Gurmukhi"),
-    (0x0A80, 0x0AFF, "Gujarati"),
-    (0x0B00, 0x0B7F, "Odia"),
-    (0x0B80, 0x0BFF, "Tamil"),
-    (0x0C00, 0x0C7F, "Telugu"),
-    (0x0C80, 0x0CFF, "Kannada"),
-    (0x0D00, 0x0D7F, "Malayalam"),
-    (0x0D80, 0x0DFF, "Sinhala"),
-    (0x0E00, 0x0E7F, "Thai"),
-    (0x0E80, 0x0EFF, "Lao"),
-    (0x1000, 0x109F, "Myanmar"),
-    (0x10A0, 0x10FF, "Georgian"),
-    (0x1100, 0x11FF, "Hangul"),
-    (0x1200, 0x137F, "Ethiopic"),
-    (0x1780, 0x17FF, "Khmer"),
-    (0x1E00, 0x1EFF, "Latin"),
-    (0x1F00, 0x1FFF, "Greek"),
-    (0x3041, 0x30FF, "Kana"),
-    (0x3130, 0x318F, "Hangul"),
-    (0x31F0, 0x31FF, "Kana"),
-    (0x3400, 0x9FFF, "Han"),
-    (0xAC00, 0xD7AF, "Hangul"),
-    (0xF900, 0xFAFF, "Han"),
-    (0xFB50, 0xFDFF, "Arabic"),
-    (0xFE70, 0xFEFC, "Arabic"),
-    (0xFF66, 0xFF9F, "Kana"),
-    (0x20000, 0x323AF, "Han"),
+# Code points in ascending order; what lies between ranges counts for no script.
+_RANGES = (
+    "0041-005A:Latin 0061-007A:Latin 00C0-00D6:Latin 00D8-00F6:Latin 00F8-024F:Latin 0370-03FF:Greek "
+    "0400-052F:Cyrillic 0531-058F:Armenian 0590-05FF:Hebrew 0600-06FF:Arabic 0750-077F:Arabic "
+    "0900-097F:Devanagari 0980-09FF:Bengali 0A00-0A7F:Gurmukhi "
+    "0A80-0AFF:Gujarati 0B00-0B7F:Odia 0B80-0BFF:Tamil 0C00-0C7F:Telugu 0C80-0CFF:Kannada 0D00-0D7F:Malayalam "
+    "0D80-0DFF:Sinhala 0E00-0E7F:Thai 0E80-0EFF:Lao 1000-109F:Myanmar 10A0-10FF:Georgian 1100-11FF:Hangul "
+    "1200-137F:Ethiopic 1780-17FF:Khmer 1E00-1EFF:Latin 1F00-1FFF:Greek 3041-30FF:Kana 3130-318F:Hangul "
+    "31F0-31FF:Kana 3400-9FFF:Han AC00-D7AF:Hangul F900-FAFF:Han FB50-FDFF:Arabic FE70-FEFC:Arabic FF66-FF9F:Kana "
+    "20000-323AF:Han"
 )
-_STARTS = [start for start, _, _ in _RANGES]
-
-_BY_SCRIPT = {
-    "Greek": "el",
-    "Armenian": "hy",
-    "Hebrew": "he",
-    "Bengali": "bn",
-    "Gurmukhi": "pa",
-    "Gujarati": "gu",
-    "Odia": "or",
-    "Tamil": "ta",
-    "Telugu": "te",
-    "Kannada": "kn",
-    "Malayalam": "ml",
-    "Sinhala": "si",
-    "Thai": "th",
-    "Lao": "lo",
-    "Myanmar": "my",
-    "Georgian": "ka",
-    "Ethiopic": "am",
-    "Khmer": "km",
-    "Hangul": "ko",
-}
+_SCRIPTS = [(int(row[0], 16), int(row[1], 16), row[2]) for row in (re.split("[-:]", row) for row in _RANGES.split())]
+_STARTS = [start for start, _, _ in _SCRIPTS]
+_ONE_LANGUAGE = (
+    "Greek:el Armenian:hy Bengali:bn Gurmukhi:pa Gujarati:gu Odia:or Tamil:ta Telugu:te Kannada:kn Malayalam:ml "
+    "Sinhala:si Thai:th Lao:lo Myanmar:my Georgian:ka Ethiopic:am Khmer:km Hangul:ko"
+)
+_BY_SCRIPT = dict(row.split(":") for row in _ONE_LANGUAGE.split())
 
 # Letters that only one language of a script uses; the first that occurs often enough decides.
 _LETTERS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -196,18 +150,19 @@ def _sample(text: str) -> str:
     return " ".join(text[i * step : i * step + _SAMPLE_LENGTH] for i in range(_SAMPLES))
 
 
+def script_of(character: str) -> str:
+    """Name the script of a letter, "" if it is none of a script known here."""
+    start, end, script = _SCRIPTS[max(bisect_right(_STARTS, ord(character)) - 1, 0)]
+    return script if start <= ord(character) <= end else ""
+
+
 def _scripts(sample: str) -> Counter[str]:
     """Weigh the letters of each script."""
     weights: Counter[str] = Counter()
     for character, count in Counter(sample).items():
-        code = ord(character)
-        place = bisect_right(_STARTS, code) - 1
-        if place < 0 or code > _RANGES[place][1]:
-            continue
-        script = _RANGES[place][2]
-        if script == "Latin" and not character.isalpha():
-            continue
-        weights[script] += count * (_DENSE_WEIGHT if script in ("Han", "Hangul") else 1)
+        script = script_of(character)
+        if script:
+            weights[script] += count * (_DENSE_WEIGHT if script in ("Han", "Hangul") else 1)
     return weights
 
 
