@@ -478,6 +478,16 @@ def test_the_folder_deleted_under_an_open_index(tmp_path):
     assert keys_of(index.search(TERMS, 10)) == keys_of(before)
 
 
+def test_the_stamp_deleted_under_an_open_index(tmp_path):
+    truth = saved(tmp_path)
+    index = opened(tmp_path, truth)
+    (tmp_path / "keywords.stamp").unlink()
+    assert not index.check().ok
+    index.save()
+    assert index.check().ok
+    assert not opened(tmp_path, truth).rebuilt
+
+
 @pytest.mark.parametrize("what", ["identity", "analyzer", "sequence"])
 def test_files_that_do_not_belong_are_refused(tmp_path, what):
     truth = saved(tmp_path)

@@ -39,14 +39,7 @@ class Statistics:
 
 
 def token(term: str) -> str:
-    """Write a term so that a whitespace tokenizer keeps it whole.
-
-    Args:
-        term: any string but the empty one.
-
-    Returns:
-        The term; its hash where it holds white space, NUL or a lone surrogate, or is very long.
-    """
+    """Write a term so that a whitespace tokenizer keeps it whole: as it is, or its hash where that could not be."""
     data = term.encode("utf-8", "surrogatepass")
     if len(data) <= TOKEN_BYTES and "\0" not in term and term.split() == [term]:
         try:
@@ -59,28 +52,13 @@ def token(term: str) -> str:
 
 
 def analysed(passage: Searched, analyze: Analyze) -> Analysed:
-    """Turn a passage into tokens.
-
-    Args:
-        passage: as the truth gives it.
-        analyze: (text, language) -> terms.
-
-    Returns:
-        Its tokens; empty terms are left out.
-    """
+    """Turn a passage into tokens; empty terms are left out."""
     tokens = tuple(token(term) for term in analyze(passage.text, passage.language) if term)
     return Analysed(passage.key, passage.document_key, tokens, Counter(tokens))
 
 
 def statistics_of(passages: Collection[Analysed]) -> Statistics:
-    """Count a collection, for when there is no index to take the numbers from.
-
-    Args:
-        passages: all of it.
-
-    Returns:
-        Its statistics, with the frequencies of all tokens.
-    """
+    """Count a whole collection, for when there is no index to take the numbers from."""
     frequencies = Counter(token for passage in passages for token in passage.counts)
     average = sum(len(passage.tokens) for passage in passages) / max(1, len(passages))
     return Statistics(len(passages), average, frequencies)
@@ -114,26 +92,12 @@ def score(
 
 
 def rounded(value: float) -> float:
-    """Round to 5 significant digits: float32 sums in another order then give the same score, and the key decides.
-
-    Args:
-        value: a score.
-
-    Returns:
-        The nearest number of 5 digits.
-    """
+    """Round to 5 significant digits: float32 sums in another order then give the same score, and the key decides."""
     return float(f"{value:.{DIGITS}g}")
 
 
 def quantised(length: int) -> int:
-    """Round a length down to what one byte can say, as Lucene's SmallFloat.intToByte4 and tantivy's fieldnorms do.
-
-    Args:
-        length: tokens, 0 or more.
-
-    Returns:
-        The length itself up to 40, then the next lower number of 4 significant bits, counted from 24.
-    """
+    """Round a length down to what one byte can say, as Lucene's SmallFloat.intToByte4 and tantivy's fieldnorms do."""
     rest = length - 24
     if rest < 16:
         return length

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.store.derived.exact import Keys, Vectors, finite, held, without
+from pincite.store.derived.exact import Keys, Vectors, finite, without
 
 BITS = 4
 
@@ -54,12 +54,7 @@ class CodeIndex:
         return self._keys
 
     def add(self, keys: Keys, vectors: Vectors) -> None:
-        """Add rows; keys that are held are passed over.
-
-        Args:
-            keys: without repeats, shape (n,).
-            vectors: shape (n, dimension).
-        """
+        """Add rows: keys (n,) and vectors (n, dimension); held keys are passed over."""
         # Asks turbovec, not _keys: an interrupted call may have left rows there that _keys does not know.
         new = np.fromiter((not self._index.contains(key) for key in keys.tolist()), np.bool_, len(keys))
         if new.any():
@@ -69,11 +64,7 @@ class CodeIndex:
         self._keys = np.concatenate([self._keys, np.sort(keys)]) if later else np.union1d(self._keys, keys)
 
     def remove(self, keys: Keys) -> None:
-        """Remove rows; keys that are not held are passed over.
-
-        Args:
-            keys: shape (n,).
-        """
+        """Remove rows; keys that are not held are passed over."""
         self._keys = self._keys[without(self._keys, keys)]
         for key in keys.tolist():
             self._index.remove(key)
@@ -84,22 +75,19 @@ class CodeIndex:
         Args:
             vector: shape (dimension,).
             limit: how many to give, at least 1.
-            allow: keys; others are passed over. None: all.
+            allow: keys that are held, at least one. None: all.
 
         Returns:
             Keys and approximate scores, both of shape (at most ``limit``,), best first; ties in any order.
 
         Raises:
-            KeyError: an allowed key was removed at the same time.
+            KeyError: an allowed key is not held, perhaps since it was removed at the same time.
         """
         query = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
         if allow is None:
             scores, keys = self._index.search(query, limit)
         else:
-            allowed = held(self._keys, allow)
-            if len(allowed) == 0:
-                return np.empty(0, np.int64), np.empty(0, np.float32)
-            scores, keys = self._index.search(query, limit, allowlist=allowed.astype(np.uint64))
+            scores, keys = self._index.search(query, limit, allowlist=allow.astype(np.uint64))
         return keys[0].astype(np.int64), scores[0]
 
     def to_bytes(self) -> tuple[bytes, ...]:
@@ -108,18 +96,7 @@ class CodeIndex:
 
     @classmethod
     def from_bytes(cls, keys: bytes, codes: bytes) -> CodeIndex:
-        """Undo ``to_bytes``.
-
-        Args:
-            keys: its first part.
-            codes: its second part.
-
-        Returns:
-            An index with the same rows.
-
-        Raises:
-            ValueError: the parts are damaged or do not belong together.
-        """
+        """Undo ``to_bytes``; ValueError when the bytes fit no index."""
         import turbovec
 
         index = cls.__new__(cls)

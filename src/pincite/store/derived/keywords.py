@@ -107,7 +107,7 @@ class KeywordIndex:
         tokens = sorted({token(term) for term in terms if term})
         if not tokens or limit <= 0 or (documents is not None and len(documents) == 0):
             return []
-        allowed = None if documents is None else [int(key) for key in documents]
+        allowed: list[int] | None = None if documents is None else np.asarray(documents, np.int64).tolist()
         try:
             rows = self._search(tokens, limit, allowed)
         except LibraryDamaged as error:
@@ -138,8 +138,9 @@ class KeywordIndex:
             try:
                 if state is not None:
                     keys = state.segments.keys()
-                    load_stamp(self._stamp_path)
                     self._verify(state.stamp, frozenset())
+                    if load_stamp(self._stamp_path) is None:
+                        raise LibraryDamaged("The keyword index has lost its stamp.")
             except LibraryDamaged as error:
                 ok = False
                 notes.append(str(error))
@@ -259,9 +260,9 @@ class KeywordIndex:
             stamp = None
             try:
                 stamp = load_stamp(self._stamp_path)
-                if stamp is None:
+                if stamp is None and self._state is None:
                     self.rebuilt = self.rebuilt or "there was no index"
-                elif self._state is None or stamp != self._state.stamp:
+                elif stamp is not None and (self._state is None or stamp != self._state.stamp):
                     self._state = self._open(stamp)
                 return
             except (LibraryDamaged, OSError) as error:

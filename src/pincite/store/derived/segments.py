@@ -116,17 +116,7 @@ class Segments:
                 width *= 4
 
     def statistics(self, tokens: Sequence[str]) -> Statistics | None:
-        """Ask tantivy what it scores these tokens with; removed passages count until their segment is merged.
-
-        Args:
-            tokens: of a query.
-
-        Returns:
-            The statistics, or None when no passage holds any of the tokens, so that there is nothing to be equal to.
-
-        Raises:
-            LibraryDamaged: tantivy cannot read.
-        """
+        """Ask tantivy what it scores with: None when no passage holds a token. Removed ones count until merged."""
         with _translated():
             query = self._query(tokens, None)
             hits = self.searcher.search(query, 1, count=False).hits

@@ -41,16 +41,7 @@ class Stamp:
         return head + hashlib.blake2b(head, digest_size=DIGEST).digest()
 
     def expect(self, kind: str, identity: str, space: str) -> None:
-        """Refuse the index of another kind, library or space.
-
-        Args:
-            kind: the layout that can be read.
-            identity: of the library at hand.
-            space: fingerprint at hand.
-
-        Raises:
-            LibraryDamaged: it is not the index that was asked for.
-        """
+        """Raise LibraryDamaged unless the index is of this kind, library and space."""
         for name, found, wanted in (
             ("layout", self.kind, kind),
             ("library", self.identity, identity),
@@ -61,17 +52,7 @@ class Stamp:
 
 
 def read_stamp(stream: IO[bytes]) -> Stamp:
-    """Read a stamp, leaving the stream where it ends.
-
-    Args:
-        stream: positioned at the magic.
-
-    Returns:
-        The stamp as it was encoded.
-
-    Raises:
-        LibraryDamaged: these bytes are not a whole stamp.
-    """
+    """Read a stamp, leaving the stream where it ends; LibraryDamaged when these bytes are not a whole one."""
     head = stream.read(len(MAGIC) + 4)
     if len(head) != len(MAGIC) + 4 or not head.startswith(MAGIC):
         raise LibraryDamaged("The index file does not begin as it should.")
@@ -84,17 +65,7 @@ def read_stamp(stream: IO[bytes]) -> Stamp:
 
 
 def load_stamp(path: Path) -> Stamp | None:
-    """Read the stamp at the head of a file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The stamp, or None when there is no such file.
-
-    Raises:
-        LibraryDamaged: the file has no whole stamp.
-    """
+    """Read the stamp at the head of a file: None when there is no file, LibraryDamaged when it has no whole stamp."""
     try:
         with path.open("rb") as stream:
             return read_stamp(stream)
@@ -103,12 +74,7 @@ def load_stamp(path: Path) -> Stamp | None:
 
 
 def write_atomic(path: Path, *parts: bytes) -> None:
-    """Replace a file: new name, fsync, rename, fsync of the folder. A crash leaves the old file or the new one.
-
-    Args:
-        path: the file; its folder exists.
-        *parts: what it shall hold, in order.
-    """
+    """Replace a file: new name, fsync, rename, fsync of the folder. A crash leaves the old file or the new one."""
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
     try:
         with temporary.open("xb") as stream:
@@ -124,21 +90,13 @@ def write_atomic(path: Path, *parts: bytes) -> None:
 
 
 def sweep(path: Path) -> None:
-    """Remove what killed writers of a file left behind; only for the holder of its lock.
-
-    Args:
-        path: the file, as given to ``write_atomic``.
-    """
+    """Remove what killed writers of a file left behind; only for the holder of its lock."""
     for stray in path.parent.glob(f"{path.name}.*{TEMPORARY}"):
         stray.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can (Windows cannot open a folder).
-
-    Args:
-        folder: the folder.
-    """
+    """Make the names in a folder durable, where the system can (Windows cannot open a folder)."""
     if sys.platform == "win32":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -149,15 +107,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def checksum(path: Path, length: int | None = None) -> int:
-    """Compute the CRC-32 of a file: 4 GB/s, and it finds every flip of one byte.
-
-    Args:
-        path: the file.
-        length: of how many leading bytes; all by default.
-
-    Returns:
-        The CRC-32, unsigned.
-    """
+    """Compute the CRC-32 of a file, or of its leading bytes: 4 GB/s, and it finds every flip of one byte."""
     value, left = 0, path.stat().st_size if length is None else length
     with path.open("rb") as stream:
         while left > 0 and (part := stream.read(min(left, 1 << 20))):
