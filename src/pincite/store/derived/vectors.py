@@ -38,7 +38,7 @@ class VectorIndex:
     it is never needed, and made anew when it does not match its stamp.
     """
 
-    def __init__(self, folder: Path, truth: Truth, *, fingerprint: str, dimension: int) -> None:
+    def __init__(self, folder: Path, truth: Truth, *, fingerprint: str, dimension: int, readonly: bool = False) -> None:
         """Open the file, or make the index from the truth.
 
         Args:
@@ -46,10 +46,11 @@ class VectorIndex:
             truth: where the vectors come from.
             fingerprint: of the vector space.
             dimension: of its vectors.
+            readonly: write nothing.
         """
         name = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
         self._path = folder / f"vectors-{name}.index"
-        self._truth, self._fingerprint, self._dimension = truth, fingerprint, dimension
+        self._truth, self._fingerprint, self._dimension, self._readonly = truth, fingerprint, dimension, readonly
         self._lock = threading.RLock()
         self._engine: Engine = ExactIndex(dimension)
         self._sequence = 0
@@ -94,7 +95,7 @@ class VectorIndex:
         """Write the file if enough has changed to be worth it; a file that cannot be written is no error."""
         with self._lock:
             self._current()
-            if self._unsaved * SAVE_SHARE < max(1, len(self._engine.keys)):
+            if self._readonly or self._unsaved * SAVE_SHARE < max(1, len(self._engine.keys)):
                 return
             try:
                 self._write()
