@@ -53,7 +53,7 @@ class SqliteTruth:
             )
             embedded = reads.keys_of(
                 connection,
-                "SELECT p.key FROM embeddings e JOIN passages p ON p.content = e.key - ?"
+                "SELECT p.key FROM embeddings e INDEXED BY embeddings_sequence JOIN passages p ON p.content = e.key - ?"
                 " WHERE e.sequence > ? AND e.key >= ? AND e.key < ?",
                 (base, since, base, end),
             )
