@@ -543,7 +543,8 @@ def test_a_disk_that_takes_nothing_is_no_error(tmp_path, monkeypatch, made):
     assert not index.problem
 
 
-def test_a_folder_that_cannot_be_written_is_copied(tmp_path, monkeypatch):
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_folder_that_may_not_be_written_is_copied(tmp_path, monkeypatch, readonly):
     truth = saved(tmp_path)
     real = Path.open
 
@@ -552,9 +553,10 @@ def test_a_folder_that_cannot_be_written_is_copied(tmp_path, monkeypatch):
             raise PermissionError(13, "read-only")
         return real(self, mode, *args, **kwargs)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    if not readonly:  # the folder itself says so
+        monkeypatch.setattr(Path, "open", refuse)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    index = opened(tmp_path, truth)
+    index = KeywordIndex(tmp_path, truth, analyze=split, analyzer="split", readonly=readonly)
     assert not index.rebuilt
     truth.put_many(["novel words"] * 100, [None] * 100)
     assert len(index.search(["novel"], 200)) == 100

@@ -70,7 +70,7 @@ class KeywordIndex:
     do not match their stamp. Layout: ``keywords.stamp`` names the folder ``keywords-*`` that counts.
     """
 
-    def __init__(self, folder: Path, truth: Truth, *, analyze: Analyze, analyzer: str) -> None:
+    def __init__(self, folder: Path, truth: Truth, *, analyze: Analyze, analyzer: str, readonly: bool = False) -> None:
         """Open the files. They are made, or made anew, when the first search or ``save`` needs them.
 
         Args:
@@ -78,11 +78,12 @@ class KeywordIndex:
             truth: where the passages come from.
             analyze: (text, language) -> terms.
             analyzer: its fingerprint.
+            readonly: leave the folder as it is and work in a copy, as if it could not be written.
         """
         self._truth, self._analyze, self._analyzer = truth, analyze, analyzer
         self._lock = threading.RLock()
         self._private: tempfile.TemporaryDirectory[str] | None = None
-        self._home = self._settle(folder)
+        self._home = self._settle(folder, readonly)
         self._stamp_path, self._lock_path = self._home / f"{PREFIX}.stamp", self._home / f"{PREFIX}.lock"
         self._state: _State | None = None
         self._gap = _Gap()
@@ -237,14 +238,14 @@ class KeywordIndex:
 
     # --- the files
 
-    def _settle(self, folder: Path) -> Path:
+    def _settle(self, folder: Path, readonly: bool) -> Path:
         """Choose where to work: in the folder, or in a copy when it cannot be written."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with (folder / f"{PREFIX}.lock").open("ab"):
-                return folder
-        except OSError:
-            self._private = tempfile.TemporaryDirectory(prefix="pincite-")
+        if not readonly:
+            with contextlib.suppress(OSError):
+                folder.mkdir(parents=True, exist_ok=True)
+                with (folder / f"{PREFIX}.lock").open("ab"):
+                    return folder
+        self._private = tempfile.TemporaryDirectory(prefix="pincite-")
         home = Path(self._private.name)
         for path in folder.glob(f"{PREFIX}*"):
             with contextlib.suppress(OSError):  # a copy that is not whole is found out by its checksums
