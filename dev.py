@@ -7,10 +7,12 @@ check   lint, types and docstrings only
 soak    the long tests: 1,000 kills, 60 s of concurrent writers and readers
 bench   the benchmarks in bench/, by name: python3 dev.py bench speed/startup
 lock    make requirements/*.lock anew from pyproject.toml
+tree    write docs/reference/architecture.md anew from the first line of each file
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import shutil
@@ -32,7 +34,7 @@ DEMO_QUESTIONS = (
 
 def main(arguments: list[str]) -> int:
     """Run one command and give its exit code."""
-    commands = {"demo": demo, "test": test, "check": check, "soak": soak, "bench": bench, "lock": lock}
+    commands = {"demo": demo, "test": test, "check": check, "soak": soak, "bench": bench, "lock": lock, "tree": tree}
     if sys.version_info < (3, 11):  # noqa: UP036 - this line is for those who have an older one
         print(f"Pincite needs Python 3.11 or newer; this is {sys.version.split()[0]}.", file=sys.stderr)
         return 2
@@ -125,6 +127,34 @@ def lock(arguments: list[str]) -> int:
         extras = ["--extra", "llama", "--extra", "evaluate", "--group", f"{ROOT / 'pyproject.toml'}:dev"]
         subprocess.run([*common, *build, *extras, "-c", str(base), "-o", str(dev), *arguments], check=True)
     return 0
+
+
+def tree(arguments: list[str]) -> int:
+    """Write the architecture page: every file with the first line of its docstring, in the order of the flow."""
+    package = ROOT / "src" / "pincite"
+    stages = ("acquire", "build", "find", "generate", "ground", "measure", "models", "store", "serve")
+    page = [ARCHITECTURE]
+    for folder in ("", *stages):
+        files = sorted((package / folder).rglob("*.py") if folder else package.glob("*.py"))
+        heading = _first_line(package / folder / "__init__.py")
+        page.append(f"\n## {folder}/\n\n{heading}\n" if folder else "\n## The package\n")
+        named = [path for path in files if path.name != "__init__.py"]
+        page.append("\n".join(f"- `{path.relative_to(package)}`: {_first_line(path)}" for path in named) + "\n")
+    (ROOT / "docs" / "reference" / "architecture.md").write_text("\n".join(page), encoding="utf-8")
+    return 0
+
+
+ARCHITECTURE = """# Architecture
+
+The folders stand in the order of the flow, and a test (`tests/test_layout.py`) enforces that no stage imports a later
+one. A stage knows the common types, errors and text helpers, the protocols of models and stores, and earlier stages.
+Only the facades (`library.py`, `manage.py`) see everything, and the edges in `serve/` see only the facades. What is slow
+to import is imported by the function that needs it. This page is made by `python3 dev.py tree`."""
+
+
+def _first_line(path: Path) -> str:
+    """Give the first line of a module's docstring."""
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
 def set_up(kind: str) -> None:
