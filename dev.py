@@ -148,8 +148,8 @@ ARCHITECTURE = """# Architecture
 
 The folders stand in the order of the flow, and a test (`tests/test_layout.py`) enforces that no stage imports a later
 one. A stage knows the common types, errors and text helpers, the protocols of models and stores, and earlier stages.
-Only the facades (`library.py`, `manage.py`) see everything, and the edges in `serve/` see only the facades. What is slow
-to import is imported by the function that needs it. This page is made by `python3 dev.py tree`."""
+Only the facades (`library.py`, `manage.py`) see everything, and the edges in `serve/` see only the facades. What is
+slow to import is imported by the function that needs it. This page is made by `python3 dev.py tree`."""
 
 
 def _first_line(path: Path) -> str:

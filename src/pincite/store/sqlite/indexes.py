@@ -44,7 +44,13 @@ class Indexes:
 
         with self._lock:
             if self._keywords is None:
-                self._keywords = KeywordIndex(self._folder, self._truth, analyze=self._analyze, analyzer=self._analyzer)
+                self._keywords = KeywordIndex(
+                    self._folder,
+                    self._truth,
+                    analyze=self._analyze,
+                    analyzer=self._analyzer,
+                    readonly=self._readonly,
+                )
             return self._keywords
 
     def opened(self) -> list[KeywordIndex | VectorIndex]:
