@@ -6,6 +6,7 @@ import http.client
 import ipaddress
 import json
 import os
+import re
 import socket
 import ssl
 import threading
@@ -31,6 +32,8 @@ ATTEMPTS = 3
 _WAIT = 0.5  # seconds before the second attempt, doubled for the third, unless the endpoint names a time
 _ERROR_BYTES = 2000  # of an error's body that are read
 _PARALLEL = 8  # generations at a time
+_WORDS = re.compile("[A-Za-z]+")
+_SPACES = re.compile(" (?=[A-Za-z])")
 
 
 class EndpointGenerator:
@@ -75,13 +78,15 @@ class EndpointGenerator:
     def count(self, text: str) -> int:
         """Estimate the tokens in the text from above.
 
-        Three letters or spaces a token, one for each other ASCII character, and one less than its UTF-8 bytes for each
-        character beyond. English prose comes out at about 1.5 times what common vocabularies count.
+        Each word of ASCII letters has a token for three of them, or part of three; each other ASCII character is one,
+        except spaces before letters; each character beyond is one less than its UTF-8 bytes. English prose comes out
+        at about 1.5 times what common vocabularies count.
         """
-        wordy = sum(character.isascii() and (character.isalpha() or character == " ") for character in text)
-        wide = sum(len(character.encode("utf-8", "surrogatepass")) - 1 for character in text if not character.isascii())
-        other = sum(character.isascii() for character in text) - wordy
-        return -(-wordy // 3) + other + wide
+        words = _WORDS.findall(text)
+        letters = sum(map(len, words))
+        beyond = sum(len(character.encode("utf-8", "surrogatepass")) - 1 for character in text if character > "\x7f")
+        others = sum(character <= "\x7f" for character in text) - letters - len(_SPACES.findall(text))
+        return sum(-(-len(word) // 3) for word in words) + others + beyond
 
     def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
         """Yield pieces of the reply, then one Finish; its reason is "dropped" when the reply broke off.
@@ -127,16 +132,15 @@ class _Call:
     def __init__(self, url: SplitResult, headers: dict[str, str], key: str, model: str, deadline: Deadline) -> None:
         self._url, self._headers, self._key, self._model, self._deadline = url, headers, key, model, deadline
         self._aborted = threading.Event()
-        self._connection: http.client.HTTPConnection | None = None
+        self._socket: socket.socket | None = None
         self._place = f"{url.scheme}://{url.hostname}" + (f":{url.port}" if url.port else "")
 
     def abort(self) -> None:
         """Wake the thread that waits for the endpoint; what it then raises is not looked at."""
         self._aborted.set()
-        sock = self._connection.sock if self._connection else None
-        if sock:
+        if self._socket:
             try:
-                sock.shutdown(socket.SHUT_RDWR)
+                self._socket.shutdown(socket.SHUT_RDWR)
             except OSError:  # it is closed already
                 return
 
@@ -162,15 +166,17 @@ class _Call:
     def _ask(self, data: bytes, reply: Reply, emit: Emit) -> Finish:
         """Make one request. What fails before any text raises; afterwards the reply is "dropped"."""
         try:
-            with closing(self._connect()) as connection:
-                self._connection = connection
+            with closing(self._open()) as connection:
+                connection.connect()
+                self._socket = connection.sock  # the connection lets go of it when the reply has begun
+                self._check_peer(connection)
                 if self._aborted.is_set():
                     return reply.finish("dropped")
                 connection.request("POST", f"{self._url.path.rstrip('/')}/chat/completions", data, self._headers)
-                response = connection.getresponse()
-                if response.status != http.HTTPStatus.OK:
-                    raise self._status(response)
-                return reply.read(response, emit)
+                with closing(connection.getresponse()) as response:
+                    if response.status != http.HTTPStatus.OK:
+                        raise self._status(response)
+                    return reply.read(response, emit)
         except (EndpointInvalid, OSError, http.client.HTTPException) as error:
             if reply.shown:
                 return reply.finish("dropped")
@@ -178,20 +184,19 @@ class _Call:
                 raise
             raise _Again(self._unreachable(error)) from None
 
-    def _connect(self) -> http.client.HTTPConnection:
-        """Open the connection. Link-local addresses are refused: cloud machines give out secrets there."""
+    def _open(self) -> http.client.HTTPConnection:
+        """Prepare the connection."""
         timeout = self._deadline.left()
         host, port = self._url.hostname or "", self._url.port
-        connection = http.client.HTTPConnection(host, port, timeout=timeout)
-        if self._url.scheme == "https":
-            context = ssl.create_default_context()
-            connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-        connection.connect()
+        if self._url.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=timeout)
+        return http.client.HTTPSConnection(host, port, timeout=timeout, context=ssl.create_default_context())
+
+    def _check_peer(self, connection: http.client.HTTPConnection) -> None:
+        """Refuse link-local addresses before anything is sent: cloud machines give out secrets there."""
         address = ipaddress.ip_address(connection.sock.getpeername()[0].partition("%")[0])
         if (getattr(address, "ipv4_mapped", None) or address).is_link_local:
-            connection.close()
             raise EndpointInvalid(f"{self._place} is a link-local address.", fix="Set base_url to a model's endpoint.")
-        return connection
 
     def _status(self, response: http.client.HTTPResponse) -> GenerationError | _Again:
         """Turn a status other than 200 into an error that holds what the endpoint said, but never the key."""

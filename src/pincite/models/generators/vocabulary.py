@@ -65,7 +65,11 @@ class Vocabulary:
         self._bytes = {character: value for value, character in _byte_alphabet().items()}
 
     def encode(self, text: str) -> list[int]:
-        """Give the text's token ids; never a control token's."""
+        """Give the text's token ids; never a control token's.
+
+        Bytes that the vocabulary has no token for give nothing, as in the original tokenizer; SmolLM2 lacks six control
+        characters and the planes of Unicode that hold no characters yet.
+        """
         encoded = self._tokenizer.encode(printable_surrogates(text), add_special_tokens=False)
         return list(encoded.ids)
 
