@@ -23,7 +23,8 @@ HEAVY = {
 MAX_FILE, MAX_FUNCTION = 400, 50
 # Raised from 12,000 when the first product stood: a third of the lines are the docstrings that the rules ask for, and
 # readers, indexes and durability each needed more cases than foreseen. What comes next needs a decision of its own.
-MAX_PACKAGE = 16_000
+# Raised from 16,000 for the process that reads untrusted formats, and for PDF.
+MAX_PACKAGE = 17_600
 
 
 def module_of(path: Path) -> str:
