@@ -40,6 +40,8 @@ class Statistics:
 
 def token(term: str) -> str:
     """Write a term so that a whitespace tokenizer keeps it whole: as it is, or its hash where that could not be."""
+    if term.isalnum() and len(term) <= TOKEN_BYTES // 4:
+        return term  # at once: all but a few
     data = term.encode("utf-8", "surrogatepass")
     if len(data) <= TOKEN_BYTES and "\0" not in term and term.split() == [term]:
         try:
