@@ -53,8 +53,7 @@ def show(answer: Answer) -> None:
     if answer.citations:
         render.say()
     for citation in answer.citations:
-        place = citation.location.split("/")[-1]
-        render.say(f"  [{citation.number}] {place}")
+        render.say(f"  [{citation.number}] {render.shown_place(citation.uri, citation.location)}")
         render.say(f"      “{' '.join(citation.quote.split())}”")
     for claim in answer.claims:
         if claim.verdict != "supported":
@@ -65,7 +64,8 @@ def show(answer: Answer) -> None:
     if answer.outcome == "not_in_documents" and answer.nearest:
         render.say("\nNearest passages:")
         for hit in answer.nearest[:3]:
-            render.say(f"  - {hit.location.split('/')[-1]}: {' '.join(hit.text.split())[:160]}")
+            render.say(f"  - {render.shown_place(hit.passage.uri, hit.location)}:")
+            render.say(f"    {' '.join(hit.text.split())[:160]}")
 
 
 def _sync(library: object, paths: list[str]) -> None:

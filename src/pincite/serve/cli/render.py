@@ -59,6 +59,11 @@ def shown_path(uri: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
+def shown_place(uri: str, location: str) -> str:
+    """Shorten the path in a location."""
+    return location.replace(unquote(uri.removeprefix("file://")), shown_path(uri), 1)
+
+
 class Progress:
     """One line on stderr that is written over, if a person watches; silent otherwise."""
 
@@ -67,12 +72,17 @@ class Progress:
         self._live = sys.stderr.isatty()
         self._width = 0
         self._last = 0.0
+        self._said = False  # that the present download has ended: more than one call may say so
 
     def download(self, name: str, done: int, total: int) -> None:
-        """Show a download: its name and bytes; a line at the start and end also when nobody watches."""
+        """Show a download: its name and bytes; when nobody watches, one line at the end."""
+        ended = done >= total > 0
         share = f"{done * 100 // total:3d} %" if total else ""
-        self._show(f"Downloading {name}: {done / 1e6:.0f} of {total / 1e6:.0f} MB {share}", force=done >= total > 0)
-        if done >= total > 0:
+        self._show(
+            f"Downloading {name}: {done / 1e6:.0f} of {total / 1e6:.0f} MB {share}", force=ended and not self._said
+        )
+        self._said = ended
+        if ended:
             self.end()
 
     def count(self, verb: str, done: int, name: str) -> None:

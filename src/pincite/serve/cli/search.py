@@ -41,14 +41,9 @@ def _show(result: SearchResult) -> None:
     """Show hits for people: place first, then the text."""
     render.warn_stale(result.stale)
     for hit in result:
-        render.say(f"{hit.rank}. {_place(hit.passage.uri, hit.location)}  ({hit.score:.3f}, {hit.passage.id})")
+        render.say(
+            f"{hit.rank}. {render.shown_place(hit.passage.uri, hit.location)}  ({hit.score:.3f}, {hit.passage.id})"
+        )
         render.say("   " + " ".join(hit.text.split())[:400] + "\n")
     if not result.hits:
         render.note("Nothing found. `pincite list` shows what the library holds.")
-
-
-def _place(uri: str, location: str) -> str:
-    """Shorten the path in a location."""
-    from urllib.parse import unquote
-
-    return location.replace(unquote(uri.removeprefix("file://")), render.shown_path(uri), 1)
