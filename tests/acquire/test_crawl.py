@@ -47,7 +47,7 @@ def test_found_tells_size_and_time_of_the_file(tmp_path):
     plant(tmp_path, "a.md")
     (item,) = crawl([tmp_path])
     status = (tmp_path / "a.md").stat()
-    assert item == Found(tmp_path / "a.md", uri_of(tmp_path / "a.md"), status.st_size, changed_ns(status))
+    assert item == Found(str(tmp_path / "a.md"), uri_of(tmp_path / "a.md"), status.st_size, changed_ns(status))
 
 
 def test_hidden_files_and_caches_are_passed_over_in_silence(tmp_path):

@@ -23,10 +23,15 @@ _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})  # and every hidde
 class Found:
     """A regular file, as its folder's listing and one stat show it."""
 
-    path: Path
+    place: str  # its absolute path; a Path of each file would take a fifth of the time of looking at a folder
     uri: str
     size: int  # bytes
     modified_ns: int  # of the last change of content or status, nanoseconds since the epoch
+
+    @property
+    def path(self) -> Path:
+        """The path."""
+        return Path(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def _root(root: Path, included: Rules | None, excluded: Rules | None) -> Iterato
         yield _unseen(uri, error)
     else:
         if stat.S_ISREG(status.st_mode):
-            yield Found(root, uri, status.st_size, changed_ns(status))
+            yield Found(str(root), uri, status.st_size, changed_ns(status))
         elif not stat.S_ISDIR(status.st_mode):
             yield Skipped(uri, "It is not a regular file.", "Name a file or a folder.", "failed")
         elif root.name.endswith(LIBRARY_SUFFIX):
@@ -181,7 +186,7 @@ def _file(entry: os.DirEntry[str], uri: str) -> Iterator[Found | Skipped]:
         yield _unseen(uri, error)
         return
     if stat.S_ISREG(status.st_mode):
-        yield Found(Path(entry.path), uri, status.st_size, changed_ns(status))
+        yield Found(entry.path, uri, status.st_size, changed_ns(status))
     elif stat.S_ISLNK(status.st_mode):
         yield Skipped(uri, "It is a symbolic link, and links inside folders are not followed.", "Name it itself.")
     else:

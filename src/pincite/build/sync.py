@@ -77,13 +77,13 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
         if not any(_below(selection.path, build.store)):
             raise PathMissing(f"There is no {selection.path}.", fix="Check the path.")
     touched: list[Source] = []
-    yield from commit(_looked_at(present, build, seen, touched), build)
+    known = {record.source.uri: record for selection in selections for record in _below(selection.path, build.store)}
+    yield from commit(_looked_at(present, known, build, seen, touched), build)
     if touched:
         with build.store.together():
             for source in touched:
                 build.store.touch(source)
-    for selection in selections:
-        yield from _gone(selection.path, seen, build.store)
+    yield from _gone((record for uri, record in known.items() if uri not in seen), build.store)
     build.store.collect_garbage()  # only now: a renamed file's vectors outlive its old name
 
 
@@ -156,13 +156,14 @@ def _commit_one(
 
 
 def _looked_at(
-    selections: Sequence[Selection], build: Build, seen: set[str], touched: list[Source]
+    selections: Sequence[Selection],
+    known: Mapping[str, SourceRecord],
+    build: Build,
+    seen: set[str],
+    touched: list[Source],
 ) -> Iterator[SourceReport | Prepared]:
     """Look at each file; every URI met goes into ``seen``, what was hashed and had not changed into ``touched``."""
     for selection in selections:
-        records = {
-            record.source.uri: record for record in _below(selection.path, build.store)
-        }  # one query, not one each
         for item in crawl([selection.path], include=selection.include, exclude=selection.exclude):
             if item.uri in seen:
                 continue
@@ -170,7 +171,7 @@ def _looked_at(
             if isinstance(item, Skipped):
                 yield _skipped(item, build.store)
             else:
-                yield _look(item, records.get(item.uri), build, touched)
+                yield _look(item, known.get(item.uri), build, touched)
 
 
 def _skipped(item: Skipped, store: Store) -> SourceReport:
@@ -225,12 +226,10 @@ def _as_recorded(record: SourceRecord) -> SourceReport:
     )
 
 
-def _gone(path: Path, seen: set[str], store: Store) -> Iterator[SourceReport]:
-    """Remove what the library holds from a path where nothing is any more; what cannot be looked at is stale."""
-    for record in list(_below(path, store)):
+def _gone(unseen: Iterable[SourceRecord], store: Store) -> Iterator[SourceReport]:
+    """Remove what the crawl did not meet and is not there any more; what cannot be looked at is stale."""
+    for record in unseen:
         uri = record.source.uri
-        if uri in seen:
-            continue
         try:
             os.lstat(path_of(uri))
         except (FileNotFoundError, NotADirectoryError):
