@@ -1,0 +1,22 @@
+"""txtai: embeddings database with ``hybrid=True``, content stored, all else default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness import DEPTH, Row, compete, joined
+from txtai import Embeddings
+
+
+def index(rows: list[Row], job: dict[str, Any]) -> Any:
+    embeddings = Embeddings(path=job["model"], hybrid=True, content=True)
+    embeddings.index([(name, joined(title, text), None) for name, title, text in rows])
+    return embeddings
+
+
+def ask(embeddings: Any, question: str) -> list[str]:
+    return [found["id"] for found in embeddings.search(question, DEPTH)]
+
+
+if __name__ == "__main__":
+    compete(index, {"hybrid": ask}, ["txtai", "sentence-transformers", "transformers", "torch", "faiss-cpu"])
