@@ -48,7 +48,7 @@ class Adapter:
             config = json.loads((self.file.parent / "adapter_config.json").read_text(encoding="utf-8"))
             self.scale = _scale(config)
             self._tensors, self._start = _table(self.file)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, struct.error) as error:
             raise ModelDamaged(f"The LoRA adapter {path} cannot be used: {error}.", fix=_FIX) from error
         self._parts: dict[tuple[int, str], dict[str, str]] = {}
         for name in self._tensors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from pincite.errors import ModelDamaged
 from pincite.models.generators.adapter import Adapter
 from pincite.models.generators.chat import chat_ids, room
 from pincite.models.generators.relay import Emit, Relay
-from pincite.models.generators.saved import BLOBS, saved_form
+from pincite.models.generators.saved import BLOBS, discard, saved_form
 from pincite.models.generators.vocabulary import Vocabulary
 from pincite.models.protocols import Finish, GenerationOptions, Piece
 from pincite.types import Message
@@ -20,6 +21,7 @@ from pincite.types import Message
 # SDPA starts in a quarter of paged attention's time, because its compiled form can be kept; paged attention would reuse
 # the keys and values of equal prompts, which answers from changing evidence seldom have.
 PROPERTIES: dict[str, Any] = {"ATTENTION_BACKEND": "SDPA"}
+_log = logging.getLogger(__name__)
 
 
 class OpenVinoGenerator:
@@ -56,12 +58,9 @@ class OpenVinoGenerator:
         if lora:
             lora.check(gguf)
         try:
-            with saved_form(gguf, cache_dir) as form:
-                self._pipeline = _load(form, threads, lora)
+            self._pipeline = _open(gguf, cache_dir, threads, lora)
         except RuntimeError as error:
-            raise ModelDamaged(
-                f"OpenVINO cannot load {gguf.name}.", fix=f"Delete {cache_dir}; if that does not help, fetch the model."
-            ) from error
+            raise ModelDamaged(f"OpenVINO cannot load {gguf.name}.", fix="Fetch the model again.") from error
         self._relay = Relay(self.name)
 
     def count(self, text: str) -> int:
@@ -111,6 +110,18 @@ class OpenVinoGenerator:
         result = self._pipeline.generate(prompt, config, _streamer(token))
         ended = last[0] == self._vocabulary.end_id
         return Finish("stop" if ended else "length", len(ids), len(result.tokens[0]))
+
+
+def _open(gguf: Path, cache_dir: Path, threads: int, lora: Adapter | None) -> Any:
+    """Load the model from its saved form; a form that cannot be read is made again, once."""
+    try:
+        with saved_form(gguf, cache_dir) as form:
+            return _load(form, threads, lora)
+    except RuntimeError as error:
+        _log.warning("the saved form of %s is made again: %s", gguf.name, error)
+        discard(gguf, cache_dir)
+    with saved_form(gguf, cache_dir) as form:
+        return _load(form, threads, lora)
 
 
 def _load(form: Path, threads: int, lora: Adapter | None) -> Any:

@@ -47,7 +47,7 @@ def saved_form(gguf: Path, cache_dir: Path) -> Iterator[Path]:
     Raises:
         RuntimeError: openvino-genai cannot read the file.
     """
-    form: Path | None = cache_dir / f"{gguf.stem}-{_key(gguf)}"
+    form: Path | None = _place(gguf, cache_dir)
     if form and is_whole(form):
         yield form
         return
@@ -62,6 +62,11 @@ def saved_form(gguf: Path, cache_dir: Path) -> Iterator[Path]:
         yield _moved(scratch, form) if form else scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def discard(gguf: Path, cache_dir: Path) -> None:
+    """Remove the model's saved form, if there is one."""
+    shutil.rmtree(_place(gguf, cache_dir), ignore_errors=True)
 
 
 def is_whole(form: Path) -> bool:
@@ -182,13 +187,13 @@ def _shape(product: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in product.input_value(1).get_shape())
 
 
-def _key(gguf: Path) -> str:
-    """Name a version of the file, of OpenVINO and of this module."""
+def _place(gguf: Path, cache_dir: Path) -> Path:
+    """Name the form after the file, and the versions of the file, of OpenVINO and of this module."""
     from importlib.metadata import version
 
     file = gguf.stat()
     facts = [_FORMAT, file.st_size, file.st_mtime_ns, version("openvino"), version("openvino-genai")]
-    return hashlib.blake2b(json.dumps(facts).encode(), digest_size=6).hexdigest()
+    return cache_dir / f"{gguf.stem}-{hashlib.blake2b(json.dumps(facts).encode(), digest_size=6).hexdigest()}"
 
 
 def _moved(scratch: Path, form: Path) -> Path:
