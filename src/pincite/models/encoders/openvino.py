@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Lock
 from typing import Any, Literal
 
@@ -21,6 +22,11 @@ from pincite.text import printable_surrogates
 # Of a batch, padding included. Larger batches only pad more: measured 65 passages a second of processor time at 512 and
 # 1,024 pieces, 61 at 2,048, 59 at 4,096; padding lengths to multiples of 8, for fewer shapes, costs another 6 %.
 _BATCH_PIECES = 1024
+_LEAST_PIECES = 256  # of a batch that was cut smaller so that every stream has one: below, calls cost too much
+# Batches run beside each other, one a stream, with the machine's threads divided among them. Streams of one thread wait
+# for nobody: against one stream of two threads, measured on two cores without AMX, 1.12 times the passages a second of
+# processor time; on busy cores 1.7 times those of a clock second, and a question in 6 ms instead of 17.
+_MOST_STREAMS = 8
 
 
 class OpenVinoEncoder:
@@ -62,7 +68,8 @@ class OpenVinoEncoder:
         self._config = read_config(folder)
         self._threads = threads
         self._precision = precision
-        self._lock = Lock()  # one inference at a time: it uses all threads, and its request is shared
+        self._lock = Lock()  # one thread compiles
+        self._made: _Network | None = None
         self.name = name
         self.dimension = self._config.width
         pieces = WordPieces(folder / "tokenizer.json")
@@ -84,11 +91,10 @@ class OpenVinoEncoder:
 
     def prepare(self) -> None:
         """Build and compile the network now; otherwise the first ``encode`` does it."""
-        with self._lock:
-            _ = self._compiled
+        _ = self._network
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode texts, longest last, in batches of texts of nearly equal length.
+        """Encode texts in batches of nearly equal length, several at a time.
 
         Args:
             texts: any Unicode strings; control tokens such as ``[SEP]`` in them are plain text.
@@ -105,19 +111,34 @@ class OpenVinoEncoder:
         encodings = self._tokenizer.encode_batch_fast([printable_surrogates(text) for text in texts])
         rows = [encoding.ids for encoding in encodings]
         self._refuse_long(rows)
-        for chosen in _batches([len(row) for row in rows]):
-            ids, mask = _padded([rows[index] for index in chosen], self._padding)
-            with self._lock:
-                vectors[chosen] = self._compiled([ids, mask])[0]
+        network = self._network
+        lengths = [len(row) for row in rows]
+        share = sum(lengths) // network.streams
+        batches = list(_batches(lengths, max(_LEAST_PIECES, min(_BATCH_PIECES, share))))
+
+        def fill(chosen: list[int]) -> None:
+            vectors[chosen] = network.infer(*_padded([rows[index] for index in chosen], self._padding))
+
+        if len(batches) == 1:
+            fill(batches[0])
+        else:
+            list(network.workers.map(fill, reversed(batches)))  # longest first: so streams end at about the same time
         return vectors
 
-    @cached_property
-    def _compiled(self) -> Any:
-        """The compiled network; the caller holds the lock."""
-        options: dict[str, Any] = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": self.precision}
-        if self._threads:
-            options["INFERENCE_NUM_THREADS"] = self._threads
-        return _core().compile_model(build_graph(self._folder, self._config), "CPU", options)
+    @property
+    def _network(self) -> _Network:
+        """The compiled network, made when first needed."""
+        with self._lock:
+            if self._made is None:
+                options: dict[str, Any] = {
+                    "NUM_STREAMS": _MOST_STREAMS,  # it makes fewer where there are fewer cores
+                    "ENABLE_CPU_PINNING": False,  # a pinned thread waits for its core while another one is free
+                    "INFERENCE_PRECISION_HINT": self.precision,
+                }
+                if self._threads:
+                    options["INFERENCE_NUM_THREADS"] = self._threads
+                self._made = _Network(_core().compile_model(build_graph(self._folder, self._config), "CPU", options))
+            return self._made
 
     def _refuse_long(self, rows: Sequence[Sequence[int]]) -> None:
         """Say which text is too long."""
@@ -125,6 +146,27 @@ class OpenVinoEncoder:
             if len(row) > self._config.max_pieces:
                 over = len(row) - self._config.max_pieces + self.max_pieces
                 raise ValueError(f"text {index} has {over} word pieces; {self.name} takes {self.max_pieces}")
+
+
+class _Network:
+    """A compiled network and its streams. May be used from several threads."""
+
+    def __init__(self, compiled: Any) -> None:
+        """Make one request and one thread for each stream; the threads start when first needed."""
+        self.streams = int(compiled.get_property("NUM_STREAMS"))
+        self.workers = ThreadPoolExecutor(self.streams, "pincite-encoder")
+        self._idle: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(self.streams):
+            self._idle.put(compiled.create_infer_request())
+
+    def infer(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Compute one batch, (rows, padded length), on one stream; wait for one if none is idle."""
+        request = self._idle.get()
+        try:
+            vectors: NDArray[np.float32] = request.infer([ids, mask], share_inputs=True)[0]
+            return vectors
+        finally:
+            self._idle.put(request)
 
 
 def _core() -> Any:
@@ -138,11 +180,11 @@ def _padding_id(pieces: WordPieces) -> int:
     return next((identifier for identifier in found if identifier is not None), 0)
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Cut indices, sorted by length, into batches of at most ``_BATCH_PIECES`` pieces, padding included."""
+def _batches(lengths: Sequence[int], most: int = _BATCH_PIECES) -> Iterator[list[int]]:
+    """Cut indices, sorted by length, into batches of at most ``most`` pieces, padding included, or of one text."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
-        if batch and (len(batch) + 1) * lengths[index] > _BATCH_PIECES:
+        if batch and (len(batch) + 1) * lengths[index] > most:
             yield batch
             batch = []
         batch.append(index)
