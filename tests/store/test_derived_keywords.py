@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 import pincite.store.derived.keywords as module
+import pincite.store.derived.segments as segments
 from pincite.errors import LibraryDamaged
 from pincite.store.derived.beside import analysed, quantised, score, statistics_of, token
 from pincite.store.derived.keywords import KeywordIndex
@@ -127,8 +128,10 @@ def test_nothing_asked_nothing_found(tmp_path, terms):
     assert index.search(TERMS, 10, np.empty(0, np.int64)) == []
 
 
+@pytest.mark.parametrize("many", [0, segments.MANY], ids=["looked at in the hits", "looked up"])
 @pytest.mark.parametrize("documents", [[0], [3, 17, 29], [999], list(range(30))])
-def test_allowed_documents_only_and_all_places_filled(tmp_path, documents):
+def test_allowed_documents_only_and_all_places_filled(tmp_path, monkeypatch, documents, many):
+    monkeypatch.setattr(segments, "MANY", many)
     truth = filled()
     truth.put(" ".join(TERMS), document_key=3)  # scored beside
     index = opened(tmp_path, truth)
@@ -137,6 +140,17 @@ def test_allowed_documents_only_and_all_places_filled(tmp_path, documents):
     found = index.search(TERMS, 12, np.array(documents, np.int64))
     wanted = slow_bm25(truth, TERMS, 12, set(documents), keys=set(truth.passages) - {max(truth.passages)})
     assert_same(found, wanted)
+
+
+@pytest.mark.parametrize("limit", [1, 5, 100, 199])
+def test_ties_at_the_cut_are_settled_by_key_among_allowed_documents_too(tmp_path, monkeypatch, limit):
+    monkeypatch.setattr(segments, "MANY", 0)
+    truth = FakeTruth()
+    for start in range(4):
+        truth.put_many(["the same text"] * 100, [None] * 100, document_key=start)
+        opened(tmp_path, truth).save()
+    twins = [key for key, passage in truth.passages.items() if passage.document_key in (1, 3)]
+    assert keys_of(opened(tmp_path, truth).search(["same"], limit, np.array([1, 3]))) == twins[:limit]
 
 
 @pytest.mark.parametrize("limit", [1, 5, 64, 65, 150, 399])

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.store.derived.exact import Keys, Vectors, finite, without
+from pincite.store.derived.exact import Keys, Vectors, among, finite, without
 
 BITS = 4
+MOST = 2  # an allow-list of one row in so many is applied to what is found without it
+SPARE = 1.5  # more rows than needed are then taken, so that enough of them are allowed
 
 
 def usable(dimension: int) -> bool:
@@ -75,7 +77,7 @@ class CodeIndex:
         Args:
             vector: shape (dimension,).
             limit: how many to give, at least 1.
-            allow: keys that are held, at least one. None: all.
+            allow: keys that are held, ascending, at least one. None: all.
 
         Returns:
             Keys and approximate scores, both of shape (at most ``limit``,), best first; ties in any order.
@@ -85,10 +87,13 @@ class CodeIndex:
         """
         query = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
         if allow is None:
-            scores, keys = self._index.search(query, limit)
-        else:
-            scores, keys = self._index.search(query, limit, allowlist=allow.astype(np.uint64))
-        return keys[0].astype(np.int64), scores[0]
+            return _row(self._index.search(query, limit))
+        if len(allow) * MOST >= len(self._keys):  # to look up so many would take longer than the search
+            keys, scores = _row(self._index.search(query, int(SPARE * limit * len(self._keys) / len(allow))))
+            inside = among(allow, keys)
+            if inside.sum() >= limit:
+                return keys[inside][:limit], scores[inside][:limit]
+        return _row(self._index.search(query, limit, allowlist=allow.astype(np.uint64)))
 
     def to_bytes(self) -> tuple[bytes, ...]:
         """Give the keys (int64, little endian) and turbovec's own format."""
@@ -105,3 +110,9 @@ class CodeIndex:
         if len(index._index) != len(index._keys):
             raise ValueError("keys and codes do not belong together")
         return index
+
+
+def _row(found: tuple[NDArray[np.float32], NDArray[np.uint64]]) -> tuple[Keys, NDArray[np.float32]]:
+    """Take the one query's keys and scores."""
+    scores, keys = found
+    return keys[0].astype(np.int64), scores[0]

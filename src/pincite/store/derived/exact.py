@@ -42,12 +42,12 @@ def best(keys: Keys, scores: NDArray[np.float64], limit: int) -> list[Candidate]
 def held(keys: Keys, wanted: Keys) -> Keys:
     """Give those of the wanted keys that are among the (ascending) keys: ascending, without repeats."""
     wanted = _ascending(wanted)
-    return wanted[_found(keys, wanted)]
+    return wanted[among(keys, wanted)]
 
 
 def without(keys: Keys, gone: Keys) -> NDArray[np.bool_]:
     """Mark which of the (ascending) keys are not among the gone: (n,)."""
-    return ~_found(_ascending(gone), keys)
+    return ~among(_ascending(gone), keys)
 
 
 def _ascending(keys: Keys) -> Keys:
@@ -55,9 +55,12 @@ def _ascending(keys: Keys) -> Keys:
     return keys if bool(np.all(keys[1:] > keys[:-1])) else np.unique(keys)
 
 
-def _found(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:
+def among(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:
+    """Mark those of the wanted keys (n,), in any order, that are among the (ascending) keys: (n,)."""
     if len(keys) == 0:
         return np.zeros(len(wanted), dtype=np.bool_)
+    if len(wanted) * 4 > len(keys):  # by a table: a third of the time when they are many
+        return np.isin(wanted, keys)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     found: NDArray[np.bool_] = keys[places] == wanted
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,8 @@ TOKENS, KEY, DOCUMENT = "tokens", "key", "document_key"
 TOKENIZER = "pincite"
 HEAP = 32 << 20  # bytes the writer may hold; tantivy wants 15 MB or more
 SPARE = 64  # hits asked for beyond the limit: most ties at the cut end there
+MANY = 500  # documents of a filter: to look all of them up takes longer than to see whether the best hits are allowed
+WIDER = 4  # times as many hits are looked at for that
 META = "meta.json"
 FOOTER_MAGIC = 1337  # tantivy's footer: JSON with the CRC-32 of what is before, its length, this number
 
@@ -104,16 +107,32 @@ class Segments:
             LibraryDamaged: tantivy cannot read.
         """
         with _translated():
-            query = self._query(tokens, documents)
-            width = limit + SPARE + len(skip)
+            if documents is not None and len(documents) > MANY:
+                wide = WIDER * (limit + SPARE) + len(skip)
+                hits = self._hits(searcher, self._query(tokens, None), wide, skip, frozenset(documents))
+                rows, settled = _best(*hits, limit)
+                if settled:
+                    return rows
+            query, width = self._query(tokens, documents), limit + SPARE + len(skip)
             while True:
-                hits = searcher.search(query, width, count=False).hits
-                keys = searcher.fast_field_values(KEY, [address for _, address in hits])
-                rows = [(rounded(hit[0]), key) for hit, key in zip(hits, keys, strict=True) if key not in skip]
-                rows = sorted(rows, key=lambda row: (-row[0], row[1]))[:limit]
-                if len(hits) < width or (len(rows) == limit and rounded(hits[-1][0]) < rows[-1][0]):
+                rows, settled = _best(*self._hits(searcher, query, width, skip, None), limit)
+                if settled:
                     return rows
                 width *= 4
+
+    def _hits(
+        self, searcher: Any, query: Any, width: int, skip: frozenset[int], documents: frozenset[int] | None
+    ) -> tuple[list[Row], float]:
+        """Take the first hits that may be given, and the score below which there may be more."""
+        hits = searcher.search(query, width, count=False).hits
+        addresses = [address for _, address in hits]
+        keys = searcher.fast_field_values(KEY, addresses)
+        rows = [(rounded(hit[0]), key) for hit, key in zip(hits, keys, strict=True)]
+        if documents is not None:
+            owners = searcher.fast_field_values(DOCUMENT, addresses)
+            rows = [row for row, owner in zip(rows, owners, strict=True) if owner in documents]
+        rows = [row for row in rows if row[1] not in skip]
+        return rows, rounded(hits[-1][0]) if len(hits) == width else -math.inf
 
     def statistics(self, tokens: Sequence[str]) -> Statistics | None:
         """Ask tantivy what it scores with: None when no passage holds a token. Removed ones count until merged."""
@@ -219,6 +238,12 @@ def _described(explanation: dict[str, Any]) -> Iterator[tuple[str, float]]:
     yield explanation["description"], explanation["value"]
     for detail in explanation.get("details", ()):
         yield from _described(detail)
+
+
+def _best(rows: list[Row], more: float, limit: int) -> tuple[list[Row], bool]:
+    """Rank rows, and tell whether none of those that have at most the score ``more`` can be among the best."""
+    best = sorted(rows, key=lambda row: (-row[0], row[1]))[:limit]
+    return best, more == -math.inf or (len(best) == limit and more < best[-1][0])
 
 
 @contextlib.contextmanager
