@@ -62,7 +62,7 @@ _WORDS: dict[str, str] = {
     "sobre este ya entre cuando todo esta ser son dos también fue había era muy qué cuál dónde quién cómo está el",
     "it": "di e il la che in un a è per una sono con non si da del le dei nel al come più ma ha della anche alla i gli "
     "lo delle degli dalla nella su questo questa essere ed o se perché quando dove chi cosa quale",
-    "pt": "de a o que e do da em um para é com não uma os no se na por mais as dos como mas foi ao ele das tem à seu "
+    "pt": "de a o que e do da em um para é com não uma no se na por mais as dos como mas foi ao ele das tem à seu "
     "sua ou ser quando muito há nos já está eu também só pelo pela até isso são onde quem qual",
     "nl": "de van het een en in is dat op te zijn met die voor niet aan er om ook als bij maar door over uit tot naar "
     "hij worden werd wordt heeft hebben ze dan nog wel geen of deze kan wat wie waar waarom hoe ik je",
@@ -114,7 +114,8 @@ _DEVANAGARI = {
 _WORD = re.compile(r"[^\W\d_]+")
 _MIN_SCORE = 0.9  # votes: one word that no other language here has, or several shared ones
 _LETTER_WORTH = 0.3  # of a word of one letter: in code and formulas it is a name
-_MIN_LEAD = 1.15  # over the runner-up
+_MIN_SHARE = 0.08  # of all words must vote for it: in prose a third does, in a list of names a chance hit
+_MIN_LEAD = 1.5  # over the runner-up
 
 
 def detect_language(text: str) -> str:
@@ -185,8 +186,8 @@ def _devanagari(sample: str) -> str:
 def _latin(sample: str) -> str:
     """Let small words vote, each split among the languages that have it, and letters that one language owns."""
     votes: dict[str, float] = defaultdict(float)
-    lowered = sample.replace("İ", "i").lower()
-    for word, count in Counter(_WORD.findall(lowered)).items():
+    words = _WORD.findall(sample.replace("İ", "i").lower())
+    for word, count in Counter(words).items():
         voters = _VOTERS.get(word, ())
         worth = count * (_LETTER_WORTH if len(word) == 1 else 1)
         for language in voters:
@@ -195,8 +196,5 @@ def _latin(sample: str) -> str:
             if letter in _LETTER_VOTES:
                 votes[_LETTER_VOTES[letter]] += count * 0.5
     ranked = sorted(votes.items(), key=lambda item: (-item[1], item[0]))
-    if not ranked or ranked[0][1] < _MIN_SCORE:
-        return ""
-    if len(ranked) > 1 and ranked[0][1] < _MIN_LEAD * ranked[1][1]:
-        return ""
-    return ranked[0][0]
+    (language, most), (_, second) = (*ranked, ("", 0.0), ("", 0.0))[:2]
+    return language if most >= max(_MIN_SCORE, _MIN_SHARE * len(words), _MIN_LEAD * second) else ""

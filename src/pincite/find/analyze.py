@@ -85,17 +85,22 @@ def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
 
     Args:
         text: any string.
-        languages: ISO 639-1 codes of the documents to search, most frequent first; none counts as English.
+        languages: ISO 639-1 codes of the documents to search, most frequent first; none counts as English. A question
+            whose own language is plain is analysed for that, the first of these and English; another one for all.
 
     Returns:
         Terms; [] when the text holds no letter, digit or emoji.
     """
-    languages = tuple(dict.fromkeys(languages)) or ("",)
-    # Its own language's: in another one, a stop word may be what it asks for (the French "son", the German "war").
-    stops = STOP_WORDS.get(detect_language(text) or languages[0] or "en", frozenset())
+    asked = detect_language(text)
+    first = languages[0] if languages else ""
+    # Stems of languages that are neither the question's nor the library's are in few documents, often those whose
+    # language was mistaken, and would lift them for being rare.
+    wanted = (asked, first, "") if asked else tuple(languages) or ("",)
+    # Stop words of the question's language only: in another one they may be content (the French "son", "war").
+    stops = STOP_WORDS.get(asked or first or "en", frozenset())
     chunks = _chunks(text)
     telling = [chunk for chunk in chunks if _bare_word(chunk) not in stops]
-    return _question_terms(telling, languages) or _question_terms(chunks, languages)
+    return _question_terms(telling, wanted) or _question_terms(chunks, wanted)
 
 
 def _question_terms(chunks: list[str], languages: Sequence[str]) -> list[str]:
