@@ -41,10 +41,11 @@ _ZIP_MEMBERS = (  # a name in the archive's first entries: what kind of archive 
     (b"xl/", f"{_OFFICE}spreadsheetml.sheet"),
     (b"ppt/", f"{_OFFICE}presentationml.presentation"),
 )
+_PACKAGES = (b"[Content_Types].xml", b"mimetype", b"_rels/", b"docProps/", b"customXml/", b"word/", b"xl/", b"ppt/")
 _BINARY_EXTENSIONS = {  # believed only when the content is a container of the right kind
-    "docx": f"{_OFFICE}wordprocessingml.document",
-    "xlsx": f"{_OFFICE}spreadsheetml.sheet",
-    "pptx": f"{_OFFICE}presentationml.presentation",
+    **dict.fromkeys(("docx", "docm", "dotx", "dotm"), f"{_OFFICE}wordprocessingml.document"),
+    **dict.fromkeys(("xlsx", "xlsm", "xltx", "xltm", "xlsb"), f"{_OFFICE}spreadsheetml.sheet"),
+    **dict.fromkeys(("pptx", "pptm", "ppsx", "potx"), f"{_OFFICE}presentationml.presentation"),
     "epub": "application/epub+zip",
     "odt": "application/vnd.oasis.opendocument.text",
     "ods": "application/vnd.oasis.opendocument.spreadsheet",
@@ -97,10 +98,14 @@ def _extension(name: str) -> str:
 
 
 def _archive(extension: str, head: bytes) -> str:
-    """Tell what a zip file holds by its first members."""
-    for member, kind in _ZIP_MEMBERS:
-        if member in head:
-            return kind
+    """Tell what a zip file holds: by its first members if the very first is one that such packages begin with.
+
+    A package may hold others (a slide its chart's workbook), so the name that comes first decides.
+    """
+    if head[30:].startswith(_PACKAGES):
+        places = [(head.find(member), kind) for member, kind in _ZIP_MEMBERS if member in head]
+        if places:
+            return min(places)[1]
     return _BINARY_EXTENSIONS.get(extension, "application/zip")
 
 

@@ -10,12 +10,14 @@ from typing import cast
 from pincite.acquire.identify import CODE_TYPES, DATA_TYPES
 from pincite.acquire.load import load
 from pincite.acquire.readers.base import Reader
+from pincite.acquire.sandbox import sandboxed
 from pincite.acquire.uri import document_id, path_of, shown, uri_of
 from pincite.errors import SourceError, SourceUndecodable, SourceUnsupported
 from pincite.types import Reading, Scalar, Source
 
 __all__ = ["READERS", "document_id", "load", "path_of", "read", "uri_of"]
 
+_OFFICE = "application/vnd.openxmlformats-officedocument."
 # Media type: a reader, or the name of the module in readers/ whose ``read`` is one (imported at first use).
 READERS: dict[str, Reader | str] = {
     "text/plain": "text",
@@ -26,6 +28,16 @@ READERS: dict[str, Reader | str] = {
     "text/markdown": "markdown",
     "text/html": "html",
     "text/x-rst": "rst",
+    f"{_OFFICE}wordprocessingml.document": sandboxed("docx"),
+    f"{_OFFICE}presentationml.presentation": sandboxed("pptx"),
+    **dict.fromkeys(
+        (
+            f"{_OFFICE}spreadsheetml.sheet",
+            "application/vnd.ms-excel",
+            "application/vnd.oasis.opendocument.spreadsheet",
+        ),
+        sandboxed("sheets"),
+    ),
     **dict.fromkeys(CODE_TYPES, "code"),
     **dict.fromkeys(DATA_TYPES, "data"),
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pincite.acquire.readers.base import one_line, words
-from pincite.types import BlockKind
+from pincite.types import Block, BlockKind, Page
 
 # Names of HTML elements and, at the end, those that trafilatura gives them in its own trees.
 _SKIPPED = words(
@@ -88,7 +89,7 @@ def pieces_of(tree: Any) -> tuple[list[Piece], int]:
     Returns:
         The pieces in document order, and the depth of the tree in elements.
     """
-    from lxml.etree import iterwalk  # type: ignore[import-untyped]
+    from lxml.etree import iterwalk
 
     writer, depth, deepest = _Writer(), 0, 0
     walk = iterwalk(tree, events=("start", "end"))
@@ -105,6 +106,67 @@ def pieces_of(tree: Any) -> tuple[list[Piece], int]:
                 writer.write(node.tail)
     writer.flush()
     return writer.pieces, deepest
+
+
+def assembled(pieces: Iterable[Piece]) -> tuple[str, tuple[Block, ...]]:
+    """Join pieces with blank lines, and mark where each one is; those without text are left out."""
+    text, blocks, _ = paged([("", pieces)])
+    return text, blocks
+
+
+def paged(parts: Iterable[tuple[str, Iterable[Piece]]]) -> tuple[str, tuple[Block, ...], tuple[Page, ...]]:
+    """Join the pieces of pages (slides, sheets, cells) with blank lines.
+
+    Args:
+        parts: the label and the pieces of each page, in order.
+
+    Returns:
+        The text, where each piece is in it, and where each page is; a page without text is empty.
+    """
+    texts: list[str] = []
+    blocks: list[Block] = []
+    pages: list[Page] = []
+    position = 0
+    for label, pieces in parts:
+        start = end = position
+        for piece in pieces:
+            if not piece.text.strip():
+                continue
+            end = position + len(piece.text)
+            blocks.append(Block(piece.kind, position, end, max(0, piece.level), piece.label))
+            texts.append(piece.text)
+            position = end + 2
+        pages.append(Page(len(pages) + 1, label, start, end))
+    text = "\n\n".join(texts)
+    clipped = (Page(page.number, page.label, min(page.start, len(text)), min(page.end, len(text))) for page in pages)
+    return text, tuple(blocks), tuple(clipped)
+
+
+def rows_text(rows: Iterable[list[str]]) -> str:
+    """Write a table, a row a line; empty cells at the end of a row, and rows without text, are left out."""
+    lines = []
+    for row in rows:
+        cells = list(row)
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def list_line(text: str, marker: str, level: int) -> str:
+    """Write an item of a list, its further lines below the first one's text.
+
+    Args:
+        text: the item.
+        marker: what stands before it: "-", "1.".
+        level: how deep it is nested, from 0.
+
+    Returns:
+        Its lines.
+    """
+    indent = "  " * level
+    return f"{indent}{marker} " + text.replace("\n", "\n  " + indent)
 
 
 def squashed(text: str) -> str:
@@ -206,11 +268,5 @@ def _is_layout(table: Any) -> bool:
 def _table(table: Any) -> str:
     """Write a table, a row a line; rows without text are left out."""
     captions = [text for caption in table.iter("caption") if (text := _flat(caption))]
-    rows = []
-    for row in table.iter(*_ROWS):
-        cells = [_flat(cell) for cell in row if cell.tag in _CELLS]
-        while cells and not cells[-1]:
-            cells.pop()
-        if cells:
-            rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(captions + rows)
+    rows = rows_text([_flat(cell) for cell in row if cell.tag in _CELLS] for row in table.iter(*_ROWS))
+    return "\n".join([*captions, rows] if rows else captions)

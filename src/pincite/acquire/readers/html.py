@@ -10,8 +10,8 @@ from typing import Any
 
 from pincite.acquire.decode import decode
 from pincite.acquire.readers.base import Lines, one_line, stem, words
-from pincite.acquire.readers.dom import Piece, pieces_of, squashed
-from pincite.types import Block, Reading, Scalar
+from pincite.acquire.readers.dom import Piece, assembled, pieces_of, squashed
+from pincite.types import Reading, Scalar
 
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _TAG = re.compile(r"<!--|<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
@@ -63,8 +63,22 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     hidden = _without_hidden(tree)
     if hidden:
         metadata["hidden_text"] = hidden
-    text, blocks = _assembled(_main_pieces(tree, len(source)))
+    text, blocks = assembled(_main_pieces(tree, len(source)))
     return Reading(text, title, blocks, metadata=metadata, warnings=warnings)
+
+
+def visible_pieces(source: str) -> list[Piece]:
+    """Give the pieces of all that is visible in a part of a larger document: a chapter, a mail; asides included."""
+    if _too_deep(source):
+        text = _bare(source, "", {}, ()).text
+        return [Piece("paragraph", part) for part in text.split("\n\n") if part]
+    tree = _parsed(source)
+    if tree is None:
+        return []
+    _without_hidden(tree)
+    for node in tree.iter("aside", "footer"):
+        node.tag = "div"
+    return pieces_of(tree)[0]
 
 
 def _too_deep(source: str) -> bool:
@@ -112,7 +126,7 @@ def _bare(source: str, name: str, metadata: dict[str, Scalar], warnings: tuple[s
 
 def _parsed(source: str) -> Any:
     """Parse with lxml, None when there is no element at all. The encoding is settled, so the bytes are UTF-8."""
-    from lxml import etree, html  # type: ignore[import-untyped]
+    from lxml import etree, html
 
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     data = source.replace("\0", "\ufffd").encode("utf-8", "replace")
@@ -171,7 +185,7 @@ def _main_pieces(tree: Any, size: int) -> list[Piece]:
 
 def _extracted(tree: Any) -> list[Piece]:
     """Let trafilatura find the main text, [] when it finds none."""
-    from lxml.etree import LxmlError  # type: ignore[import-untyped]
+    from lxml.etree import LxmlError
     from trafilatura import bare_extraction
 
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # that it finds nothing is no news to anyone
@@ -187,12 +201,3 @@ def _extracted(tree: Any) -> list[Piece]:
         if "\n" in "".join(node.itertext()) or parent is None or parent.tag in ("body", "quote"):
             node.tag = "pre"
     return pieces_of(body)[0]
-
-
-def _assembled(pieces: list[Piece]) -> tuple[str, tuple[Block, ...]]:
-    """Join pieces with blank lines, and mark where each one is."""
-    blocks, position = [], 0
-    for piece in pieces:
-        blocks.append(Block(piece.kind, position, position + len(piece.text), max(0, piece.level), piece.label))
-        position += len(piece.text) + 2
-    return "\n\n".join(piece.text for piece in pieces), tuple(blocks)

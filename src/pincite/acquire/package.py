@@ -1,0 +1,148 @@
+"""Zip files from someone else: bounded by what they really inflate to, read in memory, names never used as paths."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO
+
+from pincite.errors import SourceTooLarge, SourceUndecodable
+
+INFLATED = 512 << 20  # bytes of all members together
+RATIO = 200  # most bytes that one packed byte may become, once a member
+FREE = 10 << 20  # has given this many
+MEMBERS = 10_000
+_DIRECTORY = 10 << 20  # bytes of the list of members: far more than so many need, and quick to read
+_CHUNK = 1 << 20  # bytes
+_END, _END64 = b"PK\x05\x06", b"PK\x06\x06"
+_BAD = (  # what zipfile and its decompressors raise for damaged or hostile bytes
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError, KeyError,
+    IndexError, NotImplementedError, RuntimeError, OverflowError, AttributeError,
+)  # fmt: skip
+_RESAVE = "Open it in the program that made it, save it again, and add that."
+
+
+class Budget:
+    """How much may still come out of one file, archives inside archives included."""
+
+    def __init__(self, left: int = INFLATED) -> None:
+        """Begin with ``left`` bytes."""
+        self.left = left
+
+    def chunks(self, stream: IO[bytes], packed: int, name: str) -> Iterator[bytes]:
+        """Read a stream to its end, a part at a time.
+
+        Args:
+            stream: gives inflated bytes.
+            packed: bytes that it is made of.
+            name: what it is, for people.
+
+        Yields:
+            At most a megabyte at a time.
+
+        Raises:
+            SourceTooLarge: it holds more than is left, or more than a hundred times what compression can honestly do.
+        """
+        total = 0
+        while part := stream.read(_CHUNK):
+            total += len(part)
+            self.left -= len(part)
+            if self.left < 0 or (total > FREE and total > RATIO * max(1, packed)):
+                message = f"{name} inflates to more than is reasonable ({total:,} bytes from {packed:,} and more)."
+                raise SourceTooLarge(message, fix="If you trust it, unpack it and add what is inside.")
+            yield part
+
+
+class Package:
+    """A zip file in memory."""
+
+    def __init__(self, data: bytes, budget: Budget | None = None) -> None:
+        """Read its list of members.
+
+        Args:
+            data: the whole file.
+            budget: what it may inflate to; a new one by default.
+
+        Raises:
+            SourceUndecodable: it is no zip file, or a damaged one.
+            SourceTooLarge: it has too many members.
+        """
+        self.budget = budget or Budget()
+        _check_directory(data)
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except _BAD as error:
+            raise _damaged(error) from error
+        self.members = self._zip.infolist()
+        if len(self.members) > MEMBERS:
+            raise _too_many(len(self.members))
+        self._known = {member.filename.lower(): member for member in self.members}
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._known
+
+    def names(self, start: str) -> list[str]:
+        """List the members whose names begin so, sorted."""
+        return sorted(member.filename for member in self.members if member.filename.startswith(start))
+
+    def read(self, member: str | zipfile.ZipInfo) -> bytes:
+        """Give a member's bytes.
+
+        Args:
+            member: it, or its name in any case.
+
+        Returns:
+            All of them.
+
+        Raises:
+            SourceUndecodable: it is missing, damaged, encrypted or packed in an unknown way.
+            SourceTooLarge: it inflates to too much.
+        """
+        return b"".join(self.chunks(member))
+
+    def chunks(self, member: str | zipfile.ZipInfo) -> Iterator[bytes]:
+        """Give a member's bytes, a part at a time; raises as ``read`` does."""
+        info = self._known.get(member.lower()) if isinstance(member, str) else member
+        if info is None:
+            raise SourceUndecodable(f"It has no part {member!r}, which it needs.", fix=_RESAVE)
+        if info.flag_bits & 1:
+            raise SourceUndecodable("It is protected by a password.", fix="Save it without a password, and add that.")
+        try:
+            with self._zip.open(info) as stream:
+                yield from self.budget.chunks(stream, info.compress_size, shown_name(info.filename))
+        except SourceTooLarge:
+            raise
+        except _BAD as error:
+            raise _damaged(error) from error
+
+
+def shown_name(name: str) -> str:
+    """Write a member's name for people."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name[:200])
+
+
+def _check_directory(data: bytes) -> None:
+    """Refuse a list of members that is too long, before anybody reads it."""
+    end = data.rfind(_END, max(0, len(data) - (1 << 16) - 22))
+    if end < 0 or len(data) < end + 22:
+        raise SourceUndecodable("It is no whole zip file: its end is missing.", fix="Fetch or copy it again.")
+    count, size = struct.unpack_from("<HL", data, end + 10)
+    end64 = data.rfind(_END64, max(0, end - 76 - 65536), end)
+    if 0xFFFF in (count, size >> 16) and 0 <= end64 <= len(data) - 48:
+        count, size = struct.unpack_from("<QQ", data, end64 + 32)
+    if count > MEMBERS or size > _DIRECTORY:
+        raise _too_many(count)
+
+
+def _too_many(count: int) -> SourceTooLarge:
+    message = f"It has {count:,} members or a list of them that is too long; the limit is {MEMBERS:,}."
+    return SourceTooLarge(message, fix="If you trust it, unpack it and add what is inside.")
+
+
+def _damaged(error: BaseException) -> SourceUndecodable:
+    reason = " ".join(str(error).split())[:100].rstrip(".") or type(error).__name__
+    return SourceUndecodable(f"It is damaged: {reason}.", fix="Fetch or copy it again, or save it anew.")

@@ -1,0 +1,183 @@
+"""PPTX: slides as pages, in the order in which they are shown, with tables, charts, diagrams, notes and comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from pincite.acquire.readers.base import one_line, stem
+from pincite.acquire.readers.dom import Piece, list_line, paged, rows_text
+from pincite.acquire.readers.ooxml import Parts, Relation, chart_pieces
+from pincite.acquire.readers.xml import attribute, child, descendants, local, number, text_of, value_of
+from pincite.types import Reading
+
+_TITLES = frozenset({"title", "ctrTitle"})
+_FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr"})
+_TEXTS = frozenset({"body", "obj", "", "subTitle"})  # placeholders whose paragraphs are points of a list
+
+
+def read(data: bytes, name: str, media_type: str) -> Reading:
+    """Read a presentation.
+
+    Args:
+        data: the document.
+        name: the file's name, the title when there is no better.
+        media_type: not used; every reader has it.
+
+    Returns:
+        A page for each slide, labelled with its title: the title as a heading, then points, paragraphs, tables and
+        charts in the order of the slide's objects, at last "Notes: ..." and "Comment (author): ...". Dates, footers
+        and slide numbers are furniture, and so is all of a hidden slide. Metadata: what the document states of
+        itself, and the number of hidden slides.
+
+    Raises:
+        SourceError: damaged, protected, or larger inside than is reasonable.
+    """
+    parts = Parts(data)
+    title, metadata = parts.properties()
+    slides = [_slide(parts, part) for part in _order(parts)]
+    hidden = sum(is_hidden for is_hidden, _ in slides)
+    if hidden:
+        metadata["hidden_slides"] = hidden
+    labels = [next((piece.label for piece in pieces if piece.kind == "heading"), "") for _, pieces in slides]
+    text, blocks, pages = paged((label, pieces) for label, (_, pieces) in zip(labels, slides, strict=True))
+    if title.lower() in ("", "powerpoint presentation"):
+        title = next(filter(None, labels), "")
+    return Reading(text, one_line(title) or stem(name), blocks, pages, metadata)
+
+
+def _order(parts: Parts) -> list[str]:
+    """Name the slides in the order of the presentation."""
+    main = parts.main("ppt/presentation.xml")
+    relations = parts.relations(main)
+    slides = child(parts.xml(main), "sldIdLst")
+    keys = [_relation_id(slide) for slide in (slides if slides is not None else ())]
+    return [relations[key].target for key in keys if key in relations and relations[key].target in parts.package]
+
+
+def _relation_id(node: Any) -> str:
+    """Give r:id; the plain id beside it is another thing."""
+    return next((value for key, value in node.attrib.items() if key.endswith("}id")), "")
+
+
+def _slide(parts: Parts, part: str) -> tuple[bool, list[Piece]]:
+    """Tell whether a slide is hidden, and give its pieces, its title first."""
+    root = parts.xml(part)
+    relations = parts.relations(part)
+    pieces = list(_shapes(child(root, "cSld", "spTree"), parts, relations))
+    pieces.sort(key=lambda piece: piece.kind != "heading")
+    by_kind = sorted(relations.values())
+    for relation in by_kind:
+        if relation.kind == "notesSlide":
+            pieces += _notes(parts.optional(relation.target))
+        elif relation.kind == "comments":
+            pieces += _comments(parts.optional(relation.target))
+    if attribute(root, "show") in ("0", "false"):
+        return True, [replace(piece, kind="furniture", level=0) for piece in pieces]
+    return False, pieces
+
+
+def _shapes(tree: Any, parts: Parts, relations: dict[str, Relation]) -> Iterator[Piece]:
+    """Write the objects of a slide or a group; of alternatives, the first."""
+    for node in tree if tree is not None else ():
+        name = local(node)
+        if name == "sp":
+            yield from _shape(node)
+        elif name == "graphicFrame":
+            yield from _graphic(node, parts, relations)
+        elif name == "AlternateContent":
+            yield from _shapes(next(iter(node), None), parts, relations)
+        elif name == "grpSp":
+            yield from _shapes(node, parts, relations)
+
+
+def _shape(node: Any) -> Iterator[Piece]:
+    """Write the text of one object."""
+    holder = next(descendants(node, "nvPr"), None)
+    is_placeholder = child(holder, "ph") is not None
+    kind = value_of(holder, "ph", name="type") if is_placeholder else "none"
+    body = child(node, "txBody")
+    if body is None:
+        return
+    if kind in _TITLES:
+        label = one_line(_text(body), 1000)
+        yield Piece("heading", f"# {label}" if label else "", 1, label)
+    elif kind in _FURNITURE:
+        yield Piece("furniture", _text(body))
+    else:
+        yield from _paragraphs(body, kind in _TEXTS)
+
+
+def _paragraphs(body: Any, in_placeholder: bool) -> Iterator[Piece]:
+    """Write paragraphs; those with a bullet, and those of a placeholder with several, are points of a list."""
+    found = [(paragraph, _line(paragraph)) for paragraph in body if local(paragraph) == "p"]
+    found = [(paragraph, line) for paragraph, line in found if line]
+    points: list[str] = []
+    for paragraph, line in found:
+        bullet = any(child(paragraph, "pPr", kind) is not None for kind in ("buChar", "buAutoNum", "buBlip"))
+        plain = child(paragraph, "pPr", "buNone") is not None
+        if bullet or (in_placeholder and len(found) > 1 and not plain):
+            points.append(list_line(line, "-", min(8, number(value_of(paragraph, "pPr", name="lvl")))))
+            continue
+        if points:
+            yield Piece("list", "\n".join(points))
+            points = []
+        yield Piece("paragraph", line)
+    yield Piece("list", "\n".join(points))
+
+
+def _text(body: Any) -> str:
+    return "\n".join(line for node in body if local(node) == "p" if (line := _line(node)))
+
+
+def _line(paragraph: Any) -> str:
+    """Give the text of a paragraph; its line breaks are lines."""
+    parts = []
+    for node in descendants(paragraph, "t", "br", "tab"):
+        parts.append({"br": "\n", "tab": " "}.get(local(node)) or text_of(node))
+    return "".join(parts).replace("\v", "\n").strip()
+
+
+def _graphic(node: Any, parts: Parts, relations: dict[str, Relation]) -> Iterator[Piece]:
+    """Write a table, a chart or a diagram."""
+    for table in descendants(node, "tbl"):
+        rows = [[_cell(cell) for cell in row if local(cell) == "tc"] for row in table if local(row) == "tr"]
+        yield Piece("table", rows_text(rows))
+    for chart in descendants(node, "chart"):
+        root = _target(parts, relations, _relation_id(chart))
+        yield from chart_pieces(root) if root is not None else ()
+    for diagram in descendants(node, "relIds"):
+        root = _target(parts, relations, attribute(diagram, "dm"))
+        bodies = descendants(root, "t") if root is not None else ()
+        texts = [text for body in bodies if local(body.getparent()) == "pt" and (text := _text(body))]
+        yield Piece("list", "\n".join(list_line(text, "-", 0) for text in texts))
+
+
+def _target(parts: Parts, relations: dict[str, Relation], key: str) -> Any:
+    return parts.optional(relations[key].target) if key in relations else None
+
+
+def _cell(cell: Any) -> str:
+    """Give a cell's text on one line, "" where it is merged into another."""
+    if "1" in (attribute(cell, "hMerge"), attribute(cell, "vMerge")):
+        return ""
+    body = child(cell, "txBody")
+    return " ".join(_text(body).split()) if body is not None else ""
+
+
+def _notes(root: Any) -> Iterator[Piece]:
+    """Write the speaker's notes."""
+    for node in descendants(root, "sp") if root is not None else ():
+        holder, body = next(descendants(node, "nvPr"), None), child(node, "txBody")
+        if value_of(holder, "ph", name="type") == "body" and body is not None and (text := _text(body)):
+            yield Piece("paragraph", f"Notes: {text}")
+
+
+def _comments(root: Any) -> Iterator[Piece]:
+    """Write comments, of the old kind (text) and the new one (txBody)."""
+    for comment in descendants(root, "cm", "reply") if root is not None else ():
+        body, plain = child(comment, "txBody"), child(comment, "text")
+        text = _text(body) if body is not None else text_of(plain) if plain is not None else ""
+        if text.strip():
+            yield Piece("paragraph", f"Comment: {text.strip()}")

@@ -1,0 +1,247 @@
+"""XLSX, XLSB, XLS and ODS: sheets as pages, with the values that they hold, a row a line."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from pincite.acquire.package import Budget
+from pincite.acquire.readers.base import one_line, stem
+from pincite.acquire.readers.dom import Piece, paged
+from pincite.acquire.readers.ooxml import OLE, Parts, protected
+from pincite.acquire.readers.xml import attribute, child, descendants, number, parse_xml, text_of
+from pincite.errors import SourceTooLarge, SourceUndecodable
+from pincite.types import Reading
+
+_CELLS = 5_000_000  # of a sheet's rectangle, empty ones too: the library that reads it holds them all
+_SPARSE_BYTES = 32 << 20  # of the XML of a sheet with a larger rectangle, which is read cell by cell
+_CELL = re.compile(rb'<(?:\w+:)?c\s(?:[^<>]*?\s)?r="([A-Z]{1,3})(\d{1,7})"')
+_TAIL = 1 << 10  # bytes: an element that begins at the end of one part of a stream ends in the next
+_Sheet = tuple[str, bool, list[Piece]]
+"""Its name, whether it is hidden, and what is in it."""
+_FIX = "Save the part that matters as a file of its own, or as CSV."
+
+
+class _Row(NamedTuple):
+    """A row that is not empty."""
+
+    number: int  # from 1
+    first: int  # columns, from 1
+    last: int
+    line: str
+
+
+def read(data: bytes, name: str, media_type: str) -> Reading:
+    """Read a spreadsheet.
+
+    Args:
+        data: the document.
+        name: the file's name, its title.
+        media_type: not used; the bytes say which format it is.
+
+    Returns:
+        A page for each sheet, labelled with its name: the name as a heading, then a table for each run of rows
+        without an empty one between ("| a | b |"), whose label is its range ("B2:D9"); then comments. A hidden
+        sheet is furniture. Numbers, dates and truth values are written in full ("1599.99", "2021-01-01", "TRUE");
+        formulas by their last value. Metadata: what the document states of itself, and the names of hidden sheets.
+
+    Raises:
+        SourceError: damaged, protected, or larger than is reasonable; the rectangle of a sheet counts.
+    """
+    book = None if data.startswith(OLE) else _checked(data)
+    if book is None and "EncryptedPackage".encode("utf-16-le") in data:
+        raise protected()
+    title, metadata = book.parts.properties() if book else ("", {})
+    found = list(_cell_by_cell(book) if book and book.wide else _sheets(data, book))
+    hidden = [label for label, is_hidden, _ in found if is_hidden]
+    if hidden:
+        metadata["hidden_sheets"] = ", ".join(hidden)
+    text, blocks, pages = paged((label, _pieces(*sheet)) for sheet in found for label in [sheet[0]])
+    return Reading(text, one_line(title) or stem(name), blocks, pages, metadata)
+
+
+def _pieces(label: str, is_hidden: bool, content: list[Piece]) -> Iterator[Piece]:
+    shown = one_line(label)
+    for piece in (Piece("heading", f"# {shown}", 1, shown), *content):
+        yield replace(piece, kind="furniture", level=0, label="") if is_hidden else piece
+
+
+# --- what may be opened
+
+
+class _Book(NamedTuple):
+    """A package that may be opened."""
+
+    parts: Parts
+    paths: dict[str, str]  # sheet: its part; of XLSX only
+    wide: set[str]  # parts of sheets whose rectangle is too large
+
+
+def _checked(data: bytes) -> _Book:
+    """Open the package, and refuse what inflates to too much before anybody else opens it."""
+    parts = Parts(data)
+    if "META-INF/manifest.xml" in parts.package and b"encryption-data" in parts.package.read("META-INF/manifest.xml"):
+        raise protected()
+    paths = _sheet_parts(parts)
+    sheets = set(paths.values())
+    wide = {
+        member.filename
+        for member in parts.package.members
+        if _rectangle(parts.package.chunks(member), member.filename in sheets) > _CELLS
+    }
+    parts.package.budget = Budget()  # what follows reads again what has been counted
+    return _Book(parts, paths, wide)
+
+
+def _rectangle(chunks: Iterable[bytes], is_sheet: bool) -> int:
+    """Inflate a part, and count the cells of the rectangle around all cells if it is the XML of a sheet."""
+    rows: set[bytes] = set()
+    columns: set[bytes] = set()
+    tail = b""
+    for part in chunks:
+        if is_sheet:
+            found = _CELL.findall(tail + part)
+            columns |= {column for column, _ in found}
+            rows |= {row for _, row in found}
+            tail = part[-_TAIL:]
+    heights, widths = [int(row) for row in rows], [_column(column.decode()) for column in columns]
+    return (max(heights) - min(heights) + 1) * (max(widths) - min(widths) + 1) if rows else 0
+
+
+def _column(letters: str) -> int:
+    """Give the number of a column, from 1."""
+    value = 0
+    for letter in letters:
+        value = 26 * value + ord(letter) - 64
+    return value
+
+
+def _letters(column: int) -> str:
+    """Name a column by its number, from 1."""
+    text = ""
+    while column > 0:
+        column, rest = divmod(column - 1, 26)
+        text = chr(65 + rest) + text
+    return text
+
+
+# --- sheets
+
+
+def _sheets(data: bytes, book: _Book | None) -> Iterator[_Sheet]:
+    """Give each sheet's name, whether it is hidden, and what is in it."""
+    from python_calamine import CalamineError, SheetTypeEnum, SheetVisibleEnum, load_workbook
+
+    try:
+        opened = load_workbook(io.BytesIO(data))
+        for about in opened.sheets_metadata:
+            if about.typ == SheetTypeEnum.WorkSheet:
+                content = list(_tables(opened.get_sheet_by_name(about.name)))
+                if book and about.name in book.paths:
+                    content += _comments(book.parts, book.paths[about.name])
+                yield about.name, about.visible != SheetVisibleEnum.Visible, content
+    except (CalamineError, ValueError, OSError, OverflowError) as error:
+        raise _refused(error, is_package=book is not None) from error
+
+
+def _refused(error: Exception, is_package: bool) -> SourceUndecodable | SourceTooLarge:
+    reason = " ".join(str(error).split())[:120].rstrip(".")
+    if "assword" in reason:
+        return SourceUndecodable("It is protected by a password.", fix="Save it without a password, and add that.")
+    if is_package and "detect" in reason:  # so it also calls an ODS that says it has a billion cells
+        return SourceTooLarge("It is no whole spreadsheet, or has more cells than can be read.", fix=_FIX)
+    fix = "Open it in the program that made it, save it again, and add that."
+    return SourceUndecodable(f"It is damaged: {reason}.", fix=fix)
+
+
+def _rows(sheet: Any, left: int) -> Iterator[_Row]:
+    """Write the rows of a sheet that are not empty; its iterator begins at row 1 and column ``left``."""
+    for index, values in enumerate(sheet.iter_rows()):
+        cells = [_written(value) for value in values]
+        filled = [place for place, cell in enumerate(cells) if cell]
+        if filled:
+            line = f"| {' | '.join(cells[: filled[-1] + 1])} |"
+            yield _Row(index + 1, left + filled[0], left + filled[-1], line)
+
+
+def _written(value: Any) -> str:
+    """Write a value: numbers with all their digits and no more, times as ISO 8601, text on one line."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    return " ".join(str(value).split())
+
+
+def _tables(sheet: Any) -> Iterator[Piece]:
+    """Make a table of each run of rows without an empty row between."""
+    left = sheet.start[1] + 1 if sheet.start else 1
+    for _, run in groupby(enumerate(_rows(sheet, left)), key=lambda pair: pair[1].number - pair[0]):
+        members = [row for _, row in run]
+        first = min(row.first for row in members)
+        corner = f"{_letters(first)}{members[0].number}"
+        other = f"{_letters(max(row.last for row in members))}{members[-1].number}"
+        margin = len("|  ") * (first - left)  # of columns that are empty in the whole table
+        yield Piece("table", "\n".join(row.line[margin:] for row in members), label=f"{corner}:{other}")
+
+
+# --- what the library does not give: comments, and sheets with a cell in each corner
+
+
+def _sheet_parts(parts: Parts) -> dict[str, str]:
+    """Name the part of each sheet of an XLSX document."""
+    main = parts.main("xl/workbook.xml")
+    root = parts.optional(main) if main.endswith(".xml") else None
+    relations = parts.relations(main)
+    found = {}
+    for sheet in descendants(root, "sheet") if root is not None else ():
+        key = next((value for name, value in sheet.attrib.items() if name.endswith("}id")), "")
+        if key in relations and relations[key].target in parts.package:
+            found[attribute(sheet, "name")] = relations[key].target
+    return found
+
+
+def _comments(parts: Parts, path: str) -> Iterator[Piece]:
+    """Write the comments of a sheet: of a thread each one, of the copy that old programs see none."""
+    threads = parts.related(path, "threadedComment")
+    for part in threads or parts.related(path, "comments"):
+        root = parts.optional(part)
+        for node in descendants(root, "threadedComment", "comment") if root is not None else ():
+            text = "".join(text_of(inner) for inner in descendants(node, "t", "text")).strip()
+            if text:
+                yield Piece("paragraph", f"Comment ({attribute(node, 'ref')}): {text}")
+
+
+def _cell_by_cell(book: _Book) -> Iterator[_Sheet]:
+    """Read a workbook with a sheet too large for a rectangle: values as they are stored, in lines "A1: value"."""
+    package = book.parts.package
+    strings = []
+    if "xl/sharedStrings.xml" in package:
+        items = book.parts.xml("xl/sharedStrings.xml")
+        strings = [" ".join("".join(text_of(t) for t in descendants(item, "t")).split()) for item in items]
+    for label, path in book.paths.items():
+        data = package.read(path)
+        if len(data) > _SPARSE_BYTES:
+            raise SourceTooLarge(f"Its sheet {one_line(label)!r} spans more than {_CELLS:,} cells.", fix=_FIX)
+        stored = ((attribute(cell, "r"), _stored(cell, strings)) for cell in descendants(parse_xml(data), "c"))
+        lines = [f"{place}: {value}" for place, value in stored if value]
+        yield label, False, [Piece("list", "\n".join(lines)), *_comments(book.parts, path)]
+
+
+def _stored(cell: Any, strings: list[str]) -> str:
+    """Give the value of a cell as the file stores it."""
+    if attribute(cell, "t") == "inlineStr":
+        return " ".join("".join(text_of(t) for t in descendants(cell, "t")).split())
+    value = child(cell, "v")
+    text = text_of(value).strip() if value is not None else ""
+    if attribute(cell, "t") != "s":
+        return text
+    place = number(text, -1)
+    return strings[place] if 0 <= place < len(strings) else ""

@@ -1,0 +1,96 @@
+"""XML from someone else: no document type, no entities, no network; elements by their local names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pincite.errors import SourceUndecodable
+
+_DEPTH = 200  # of elements: readers call themselves for each level
+
+
+def parse_xml(data: bytes, name: str = "Its XML") -> Any:
+    """Parse with lxml.
+
+    Args:
+        data: a document. What its document type declares is not loaded, and entities of its own are left out.
+        name: what it is, for people.
+
+    Returns:
+        The root element, without comments and processing instructions.
+
+    Raises:
+        SourceUndecodable: it is not well-formed, or nested too deeply.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+    fix = "Open it in the program that made it, save it again, and add that."
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        reason = " ".join(str(error).split())[:120].rstrip(".")
+        raise SourceUndecodable(f"{name} is damaged: {reason}.", fix=fix) from error
+    if _is_deeper(root, _DEPTH):
+        raise SourceUndecodable(f"{name} is nested more than {_DEPTH} levels deep.", fix=fix)
+    return root
+
+
+def _is_deeper(root: Any, limit: int) -> bool:
+    """Tell whether elements nest deeper than a limit."""
+    from lxml.etree import iterwalk
+
+    depth = 0
+    for event, _ in iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > limit:
+            return True
+    return False
+
+
+def local(node: Any) -> str:
+    """Give an element's name without its namespace, "" for what is no element (an entity)."""
+    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+
+
+def text_of(node: Any) -> str:
+    """Give an element's own text; of an entity inside it, nothing."""
+    return (node.text or "") + "".join(inner.tail or "" for inner in node)
+
+
+def attribute(node: Any, name: str) -> str:
+    """Give an attribute by its local name, "" when it is not there."""
+    value = node.get(name)
+    if value is None:
+        value = next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
+    return str(value)
+
+
+def child(node: Any, *path: str) -> Any:
+    """Follow local names down, first child by first child; None where there is none."""
+    for name in path:
+        node = next((inner for inner in node if local(inner) == name), None) if node is not None else None
+    return node
+
+
+def value_of(node: Any, *path: str, name: str = "val") -> str:
+    """Give an attribute of the element at the end of a path, "" when either is not there."""
+    found = child(node, *path)
+    return attribute(found, name) if found is not None else ""
+
+
+def descendants(node: Any, *names: str) -> Iterator[Any]:
+    """Yield the elements below that have one of the local names, in document order."""
+    return (inner for inner in node.iterdescendants() if local(inner) in names)
+
+
+def number(text: str, default: int = 0) -> int:
+    """Read a small whole number; what is none, or absurd, is the default."""
+    try:
+        value = int(text) if len(text) < 12 else default
+    except ValueError:
+        return default
+    return value

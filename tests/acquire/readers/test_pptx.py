@@ -1,0 +1,94 @@
+"""Presentations."""
+
+from __future__ import annotations
+
+import random
+
+from pincite.acquire.readers.pptx import read
+from pincite.errors import SourceError
+from tests.acquire.made import A, P, pptx, shape
+from tests.acquire.readers.mutated import mutations
+
+CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
+
+
+def spans(reading) -> list[tuple[str, str]]:
+    return [(block.kind, reading.text[block.start : block.end]) for block in reading.blocks]
+
+
+def frame(inner: str) -> str:
+    return f"<p:graphicFrame><a:graphic><a:graphicData>{inner}</a:graphicData></a:graphic></p:graphicFrame>"
+
+
+def cells(*texts: str) -> str:
+    inner = "".join(f"<a:tc><a:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></a:txBody></a:tc>" for text in texts)
+    return f"<a:tr>{inner.replace('a:txBody', 'p:txBody')}</a:tr>"
+
+
+def test_slides_are_pages_with_their_titles():
+    data = pptx(
+        shape("A point", "Another", kind="body", properties="") + shape("The title", kind="ctrTitle"),
+        shape("7", kind="sldNum") + shape("Only text") + f"<p:grpSp>{shape('Grouped')}</p:grpSp>",
+        "",
+        shape("Last", kind="title"),
+    )
+    reading = read(data, "talk.pptx", "")
+    assert reading.title == "The title"
+    assert [(page.number, page.label, reading.text[page.start : page.end]) for page in reading.pages] == [
+        (1, "The title", "# The title\n\n- A point\n- Another"),
+        (2, "", "7\n\nOnly text\n\nGrouped"),
+        (3, "", ""),
+        (4, "Last", "# Last"),
+    ]
+    assert ("furniture", "7") in spans(reading)
+
+
+def test_tables_and_charts():
+    series = (
+        "<c:ser><c:tx><c:v/><c:pt idx='0'><c:v>2024</c:v></c:pt></c:tx><c:cat><c:pt idx='0'><c:v>Q1</c:v></c:pt>"
+        "<c:pt idx='1'><c:v>Q2</c:v></c:pt></c:cat><c:val><c:pt idx='0'><c:v>-1.5</c:v></c:pt>"
+        "<c:pt idx='1'><c:v>20</c:v></c:pt></c:val></c:ser>"
+    )
+    title = "<c:title><a:r><a:t>Sales</a:t></a:r></c:title>"
+    chart = f'<c:chartSpace xmlns:c="{CHART}" xmlns:a="{A}"><c:chart>{title}{series}</c:chart></c:chartSpace>'
+    data = pptx(
+        frame(f"<a:tbl>{cells('Item', 'Price')}{cells('Tea', '-2 €')}</a:tbl>")
+        + frame(f'<c:chart xmlns:c="{CHART}" r:id="c1"/>'),
+        extra={"charts/chart1.xml": chart},
+        links={1: (("c1", "chart", "../charts/chart1.xml"),)},
+    )
+    assert spans(read(data, "t.pptx", "")) == [
+        ("table", "| Item | Price |\n| Tea | -2 € |"),
+        ("paragraph", "Sales"),
+        ("table", "|  | 2024 |\n| Q1 | -1.5 |\n| Q2 | 20 |"),
+    ]
+
+
+def test_notes_comments_and_hidden_slides():
+    notes = (
+        f'<p:notes xmlns:p="{P}" xmlns:a="{A}">{shape("Say hello.", kind="body")}{shape("1", kind="sldNum")}</p:notes>'
+    )
+    comments = f'<p:cmLst xmlns:p="{P}"><p:cm><p:text>Really?</p:text></p:cm></p:cmLst>'
+    data = pptx(
+        shape("Seen", kind="title"),
+        'show="0"|SHOW|' + shape("Unseen", kind="title"),
+        extra={"notesSlides/n.xml": notes, "comments/c.xml": comments},
+        links={1: (("n", "notesSlide", "../notesSlides/n.xml"), ("c", "comments", "../comments/c.xml"))},
+    )
+    reading = read(data, "t.pptx", "")
+    assert spans(reading) == [
+        ("heading", "# Seen"),
+        ("paragraph", "Comment: Really?"),
+        ("paragraph", "Notes: Say hello."),
+        ("furniture", "# Unseen"),
+    ]
+    assert reading.metadata == {"hidden_slides": 1}
+
+
+def test_mutated_presentations_are_read_or_refused():
+    data = pptx(shape("One", "Two", kind="body"), frame(f"<a:tbl>{cells('1', '2')}</a:tbl>"))
+    for mutant in mutations(data, 300, random.Random(6)):
+        try:
+            read(mutant, "x.pptx", "")
+        except SourceError as error:
+            assert error.fix
