@@ -59,8 +59,13 @@ def show(answer: Answer) -> None:
         if claim.verdict != "supported":
             why = "; ".join(claim.problems) or "the cited text does not say so"
             render.say(f"\n  Not {'fully ' if claim.verdict == 'partly' else ''}supported: {claim.text!r}: {why}")
+    left_out = [finding for finding in answer.findings if finding.kind == "claim_left_out"]
     for finding in answer.findings:
-        render.note(f"Note: {finding.message} {finding.fix}".rstrip())
+        if finding not in left_out:
+            render.note(f"Note: {finding.message} {finding.fix}".rstrip())
+    if left_out:
+        count = f"{len(left_out)} sentence{'s' if len(left_out) > 1 else ''}"
+        render.note(f"Note: {count} of the model's draft left out, for the passages do not carry it; --json shows it.")
     if answer.outcome == "not_in_documents" and answer.nearest:
         render.say("\nNearest passages:")
         for hit in answer.nearest[:3]:
