@@ -16,8 +16,9 @@ import pytest
 from pincite.errors import ModelDamaged, ModelError, ModelMissing, ModelUnknown
 from pincite.models import fetch
 from pincite.models.bert import read_config, read_safetensors
-from pincite.models.encoders.openvino import _BATCH_PIECES, OpenVinoEncoder, _batches, _padded
+from pincite.models.encoders.openvino import OpenVinoEncoder
 from pincite.models.load import load_encoder, load_generator
+from pincite.models.network import BATCH_PIECES, batches, padded
 from pincite.models.protocols import Encoder
 from tests.passages import fitting
 
@@ -106,12 +107,11 @@ def test_threads_do_not_disturb_each_other(encoder):
 
 def test_batches_hold_every_text_once_and_keep_to_the_budget():
     lengths = [3, 254, 17, 17, 90, 1, 255, 128] * 40
-    batches = list(_batches(lengths))
-    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert _padded([[1] * lengths[index] for index in batch], 0)[0].size <= _BATCH_PIECES
-    padded = sum(_padded([[1] * lengths[index] for index in batch], 0)[0].size for batch in batches)
-    assert padded <= 1.25 * sum(lengths)  # to the longest of all it would be 2.7 times
+    chosen = list(batches(lengths))
+    assert sorted(index for batch in chosen for index in batch) == list(range(len(lengths)))
+    sizes = [padded([[1] * lengths[index] for index in batch], 0).size for batch in chosen]
+    assert max(sizes) <= BATCH_PIECES
+    assert sum(sizes) <= 1.25 * sum(lengths)  # to the longest of all it would be 2.7 times
 
 
 def test_weights_are_those_that_the_library_reads(encoder_folder):

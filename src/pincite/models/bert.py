@@ -1,7 +1,8 @@
-"""BERT-family encoders as OpenVINO graphs, straight from their safetensors: no torch, no conversion.
+"""BERT-family models as OpenVINO graphs, straight from their safetensors: no torch, no conversion.
 
 Layer equations: Devlin et al. 2019, arXiv:1810.04805 (post-norm transformer); RoBERTa and XLM-R differ only in where
-positions start (Liu et al. 2019, arXiv:1907.11692). The result is pooled and normalised inside the graph.
+positions start (Liu et al. 2019, arXiv:1907.11692). What is made of the last layer is in the graph as well: one unit
+vector a text (encoders), or one score a pair of texts (cross-encoders; Nogueira and Cho 2019, arXiv:1901.04085).
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.errors import ModelDamaged, ModelError
 from pincite.models.runtime import import_openvino
+
+Head = Literal["vector", "score"]  # what the network gives for a row
 
 _ACTIVATIONS = {"gelu": "erf", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
 _PREFIXES = ("bert.", "roberta.", "model.")
@@ -34,6 +37,7 @@ class BertConfig:
     first_position: int  # 0 for BERT; the padding id + 1 for RoBERTa
     max_pieces: int  # per text, with special tokens
     pooling: str  # "mean" or "cls"
+    kinds: int  # of tokens: 2 where the second text of a pair has its own
 
 
 def read_config(folder: Path) -> BertConfig:
@@ -70,27 +74,35 @@ def read_config(folder: Path) -> BertConfig:
             first_position=first,
             max_pieces=min(limits),
             pooling=_pooling(folder),
+            kinds=int(config.get("type_vocab_size", 1)),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, f"its configuration cannot be read ({error!r})") from error
 
 
-def build_graph(folder: Path, config: BertConfig) -> Any:
+def build_graph(folder: Path, config: BertConfig, head: Head = "vector") -> Any:
     """Build the graph from ``model.safetensors``; weights stay mapped to the file.
 
     Args:
         folder: the model's folder.
         config: what ``read_config`` gave for it.
+        head: "vector" pools and normalises; "score" applies the classifier that the model comes with, which must have
+            one label, and gives its logit.
 
     Returns:
         An ``openvino.Model``. Inputs ``input_ids`` and ``attention_mask``: (batch, length), int64, padding at the end,
-        each row at least one real token. Output: (batch, width), float32, rows of length 1.
+        each row at least one real token; for "score" also ``token_type_ids``, of the same shape. Output: float32,
+        (batch, width), rows of length 1; for "score" (batch, 1).
 
     Raises:
         ModelDamaged: the file is cut short, or lacks a weight.
+        ModelError: the classifier has several labels, so that nothing says which one is relevance.
     """
     try:
-        return _Graph(read_safetensors(folder / "model.safetensors"), config).model()
+        graph = _Graph(read_safetensors(folder / "model.safetensors"), config)
+        if head == "score" and (labels := graph.labels()) != 1:
+            raise _unsupported(folder, f"the choice among {labels} labels")
+        return graph.model(head)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, f"model.safetensors cannot be used ({error!r})") from error
 
@@ -166,7 +178,7 @@ def _unsupported(folder: Path, what: str) -> ModelError:
 
 def _damaged(folder: Path, what: str) -> ModelDamaged:
     """Make the error for files that are not what they should be."""
-    return ModelDamaged(f"{folder} holds no usable encoder: {what}.", fix="Download the model again.")
+    return ModelDamaged(f"{folder} holds no usable model: {what}.", fix="Download the model again.")
 
 
 class _Graph:
@@ -179,7 +191,17 @@ class _Graph:
         self.config = config
         self.weights = {_plain(name): value for name, value in weights.items()}
 
-    def model(self) -> Any:
+    def labels(self) -> int:
+        """Count the classifier's outputs."""
+        return len(self.weights[f"{self.classifier()[1]}.weight"])
+
+    def classifier(self) -> tuple[str, str]:
+        """Name the two layers of the classifier: those of BERT, or those of RoBERTa and its kin."""
+        if "classifier.out_proj.weight" in self.weights:
+            return "classifier.dense", "classifier.out_proj"
+        return "pooler.dense", "classifier"
+
+    def model(self, head: Head) -> Any:
         """Join the parts."""
         ids = self.op.parameter([-1, -1], np.int64, name="input_ids")
         mask = self.op.parameter([-1, -1], np.int64, name="attention_mask")
@@ -187,20 +209,27 @@ class _Graph:
         # minus a thousand millions for padding: softmax gives it exactly 0, and bfloat16 still holds it
         bias = self.op.multiply(self.op.subtract(real, self.const(1.0, np.float32)), self.const(1e9, np.float32))
         bias = self.op.unsqueeze(bias, self.const([1, 2]))
-        hidden = self.embed(ids)
+        kinds = self.op.parameter([-1, -1], np.int64, name="token_type_ids") if head == "score" else None
+        hidden = self.embed(ids, kinds)
         for layer in range(self.config.layers):
             hidden = self.layer(hidden, bias, f"encoder.layer.{layer}.")
+        if head == "score":
+            return self.ov.Model([self.score(hidden)], [ids, mask, kinds], "reranker")
         unit = self.op.normalize_l2(self.pool(hidden, real), self.const([1]), 1e-12, "max")
         return self.ov.Model([unit], [ids, mask], "encoder")
 
-    def embed(self, ids: Any) -> Any:
-        """Sum the word, position and (first) type embeddings, then normalise."""
+    def embed(self, ids: Any, kinds: Any | None) -> Any:
+        """Sum the word, position and type embeddings, then normalise; without ``kinds`` all tokens are of the first."""
         first, one = self.config.first_position, self.const(1)
         length = self.op.gather(self.op.shape_of(ids), one, self.const(0))
         places = self.op.range(self.const(first), self.op.add(length, self.const(first)), one, "i64")
         words = self.op.gather(self.weight("embeddings.word_embeddings.weight"), ids, self.const(0))
         positions = self.op.gather(self.weight("embeddings.position_embeddings.weight"), places, self.const(0))
-        kind = self.const(self.weights["embeddings.token_type_embeddings.weight"][0], np.float32)
+        types = "embeddings.token_type_embeddings.weight"
+        if kinds is None:
+            kind = self.const(self.weights[types][0], np.float32)
+        else:
+            kind = self.op.gather(self.weight(types), kinds, self.const(0))
         return self.norm(self.op.add(words, self.op.add(positions, kind)), "embeddings.LayerNorm")
 
     def layer(self, x: Any, bias: Any, name: str) -> Any:
@@ -223,6 +252,12 @@ class _Graph:
         weight = self.op.unsqueeze(real, self.const(-1))
         total = self.op.reduce_sum(self.op.multiply(hidden, weight), self.const([1]))
         return self.op.divide(total, self.op.reduce_sum(weight, self.const([1])))
+
+    def score(self, hidden: Any) -> Any:
+        """Apply the classifier to the first token's vector: (batch, labels)."""
+        dense, out = self.classifier()
+        first = self.op.gather(hidden, self.const(0), self.const(1))
+        return self.linear(self.op.tanh(self.linear(first, dense)), out)
 
     def split(self, x: Any) -> Any:
         """(batch, length, width) to (batch, heads, length, width / heads)."""
