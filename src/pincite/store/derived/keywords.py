@@ -329,7 +329,8 @@ class KeywordIndex:
         settled = self._stamp_path.exists() and not state.stamp.detail["writing"]
         if len(changes.added) + len(changes.removed) == 0 and settled:
             return
-        if removed > max(STALE, len(self._truth.passage_keys())):
+        left = state.segments.count + len(changes.added) - len(changes.removed)  # the truth's own count takes long
+        if removed > max(STALE, left):
             self._make("more passages were removed than are left")
             return
         writing = replace(state.stamp, detail={**state.stamp.detail, "writing": True})
