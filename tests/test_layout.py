@@ -17,15 +17,16 @@ COMMON = ("types", "errors", "text", "models.protocols", "store.protocol", "stor
 SERVE = ("library", "manage", "types", "errors", "settings", "store.filters", "serve")
 HEAVY = {
     "charset_normalizer", "ir_measures", "lxml", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec",
-    "olefile", "peft", "platformdirs", "python_calamine", "safetensors", "sentence_transformers", "snowballstemmer",
-    "tantivy", "tokenizers", "torch", "trafilatura", "transformers", "turbovec", "watchfiles", "xllamacpp",
+    "olefile", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors", "sentence_transformers",
+    "snowballstemmer", "tantivy", "tokenizers", "torch", "trafilatura", "transformers", "turbovec", "watchfiles",
+    "xllamacpp",
 }  # fmt: skip
 MAX_FILE, MAX_FUNCTION = 400, 50
 # Raised from 12,000 when the first product stood: a third of the lines are the docstrings that the rules ask for, and
 # readers, indexes and durability each needed more cases than foreseen. What comes next needs a decision of its own.
 # Raised from 16,000 for the process that reads untrusted formats, and for PDF.
 # Raised from 17,600 for office documents, e-books, mail, notebooks and archives: a dozen formats, a reader for each.
-MAX_PACKAGE = 19_800
+MAX_PACKAGE = 20_400
 
 
 def module_of(path: Path) -> str:

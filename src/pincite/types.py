@@ -53,6 +53,7 @@ class Page:
     label: str  # as printed ("iv"), or ""
     start: int
     end: int
+    places: str = ""  # the reader's own notes on where on the page the text stands; see acquire/readers/pdf_boxes.py
 
 
 @dataclass(frozen=True, slots=True)

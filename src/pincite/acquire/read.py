@@ -28,6 +28,7 @@ READERS: dict[str, Reader | str] = {
     "text/markdown": "markdown",
     "text/html": "html",
     "text/x-rst": "rst",
+    "application/pdf": sandboxed("pdf"),
     f"{_OFFICE}wordprocessingml.document": sandboxed("docx"),
     f"{_OFFICE}presentationml.presentation": sandboxed("pptx"),
     **dict.fromkeys(
@@ -42,7 +43,6 @@ READERS: dict[str, Reader | str] = {
     **dict.fromkeys(DATA_TYPES, "data"),
 }
 _CALLED = {  # the beginning of a media type: what people call it
-    "application/pdf": "a PDF document",
     "application/vnd.openxml": "an office document",
     "application/vnd.oasis": "an office document",
     "application/vnd.ms": "an office document",

@@ -128,7 +128,7 @@ def _source_row(source: Source) -> dict[str, bytes | int]:
 
 def _structure(document: Document) -> dict[str, bytes]:
     """Give metadata, pages and blocks as they are stored."""
-    pages = [(page.number, page.label, page.start, page.end) for page in document.pages]
+    pages = [(page.number, page.label, page.start, page.end, page.places) for page in document.pages]
     blocks = [(block.kind, block.start, block.end, block.level, block.label) for block in document.blocks]
     parts = {"metadata": dict(document.metadata), "pages": pages, "blocks": blocks}
     return {name: pack_json(part) for name, part in parts.items()}

@@ -1,0 +1,121 @@
+"""What a PDF says outside its text: values of form fields, annotations, the outline, metadata, attached files."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from pincite.acquire.readers.base import one_line
+from pincite.types import Scalar
+
+_MOST_NOTES = 2_000  # annotations of a page
+_MOST_OUTLINE = 20_000  # entries
+_MOST_ATTACHMENTS = 100
+_MOST_CHARACTERS = 100_000  # of one value
+_BUTTON_FIELDS = (1,)  # a push button says nothing
+_OFF = ("", "Off")
+_DATE = re.compile(r"D?:?(\d{4})-?(\d\d)?-?(\d\d)?")
+_NO_TITLE = re.compile(
+    r"(?i)\s*(untitled.*|microsoft (word|powerpoint|excel)\b.*|.* - notepad|print"
+    r"|(document|dokument|slide|page|title) ?\d*"
+    r"|[\W\d_]*|.*\.(docx?|indd|pdf|tex|dvi|qxd|rtf|pptx?|xlsx?|ps|eps|fm|txt))\s*"
+)
+_FIELDS = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
+_DATES = {"CreationDate": "date", "ModDate": "modified"}
+
+
+def notes_of(page: Any, form: Any) -> list[tuple[str, int]]:
+    """Give what the form fields and annotations of a page say, in order, each with its annotation's number.
+
+    Args:
+        page: pypdfium2's page.
+        form: PDFium's form handle, or None where the document has no form.
+
+    Returns:
+        Pairs of what is said and the annotation's number.
+    """
+    import pypdfium2.raw as pdfium
+
+    found = []
+    for number in range(min(_MOST_NOTES, pdfium.FPDFPage_GetAnnotCount(page))):
+        annotation = pdfium.FPDFPage_GetAnnot(page, number)
+        if not annotation:
+            continue
+        if pdfium.FPDFAnnot_GetSubtype(annotation) == pdfium.FPDF_ANNOT_WIDGET:
+            said = _field(form, annotation) if form else ""
+        else:
+            said = _utf16(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents\0")
+        pdfium.FPDFPage_CloseAnnot(annotation)
+        if said.strip():
+            found.append((said.replace("\r\n", "\n").replace("\r", "\n").strip(), number))
+    return found
+
+
+def _field(form: Any, annotation: Any) -> str:
+    """Give a filled form field as "name: value"."""
+    import pypdfium2.raw as pdfium
+
+    if pdfium.FPDFAnnot_GetFormFieldType(form, annotation) in _BUTTON_FIELDS:
+        return ""
+    value = _utf16(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation).strip()
+    name = _utf16(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation).strip()
+    name = name or _utf16(pdfium.FPDFAnnot_GetFormFieldName, form, annotation).strip()
+    return "" if value in _OFF else f"{name}: {value}" if name else value
+
+
+def _utf16(function: Any, *arguments: Any) -> str:
+    """Call a function of PDFium that fills a buffer with UTF-16."""
+    size = min(function(*arguments, None, 0), 2 * _MOST_CHARACTERS)
+    if size <= 2:
+        return ""
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    function(*arguments, buffer, size)
+    return bytes(buffer)[:size].decode("utf-16-le", "replace").rstrip("\0")
+
+
+def outline_of(document: Any) -> Iterator[tuple[int, int, str]]:
+    """Yield the outline's entries as (page from 0, level from 1, title), a bounded number of them."""
+    for bookmark in islice(document.get_toc(), _MOST_OUTLINE):
+        target = bookmark.get_dest()
+        page = target.get_index() if target else None
+        title = one_line(bookmark.get_title())
+        if page is not None and title:
+            yield page, bookmark.level + 1, title
+
+
+def metadata_of(document: Any) -> dict[str, Scalar]:
+    """Give author, dates and the like, and the names of attached files, which are not read."""
+    found: dict[str, Scalar] = {}
+    for key, name in _FIELDS.items():
+        value = one_line(document.get_metadata_value(key))
+        if value:
+            found[name] = value
+    for key, name in _DATES.items():
+        match = _DATE.match(document.get_metadata_value(key))
+        if match:
+            found[name] = "-".join(part for part in match.groups() if part)
+    language = _catalog_language(document)
+    if language:
+        found["language"] = language
+    names = [
+        one_line(document.get_attachment(n).get_name())
+        for n in range(min(_MOST_ATTACHMENTS, document.count_attachments()))
+    ]
+    if names:
+        found["attachments"] = "; ".join(names)
+    return found
+
+
+def _catalog_language(document: Any) -> str:
+    import pypdfium2.raw as pdfium
+
+    return _utf16(pdfium.FPDFCatalog_GetLanguage, document).strip()[:35]
+
+
+def stated_title(document: Any) -> str:
+    """Give the title that the metadata state, "" if it is what programs write when nobody has given one."""
+    title = one_line(document.get_metadata_value("Title"))
+    return "" if _NO_TITLE.fullmatch(title) else title
