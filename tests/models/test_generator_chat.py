@@ -7,6 +7,7 @@ import pytest
 from pincite.errors import GenerationError, ModelDamaged
 from pincite.models.generators.chat import chat_ids, default_system, room
 from pincite.models.generators.vocabulary import Vocabulary
+from pincite.models.runtime import import_openvino
 from pincite.types import Message
 
 
@@ -24,6 +25,7 @@ def vocabulary(generator_file):
     ],
 )
 def test_ids_are_those_of_the_models_own_template(vocabulary, generator_file, messages):
+    import_openvino()
     import openvino_genai
 
     tokenizer = openvino_genai.Tokenizer(generator_file)

@@ -14,6 +14,7 @@ import pytest
 from pincite.errors import GenerationError, GenerationTimeout
 from pincite.models.generators.openvino import OpenVinoGenerator
 from pincite.models.protocols import GenerationOptions, Generator, Piece
+from pincite.models.runtime import import_openvino
 from pincite.types import Message
 from tests.models.lora import make_adapter
 
@@ -179,9 +180,9 @@ def test_the_saved_form_has_the_exact_weights_of_the_reference_reader(generator_
 
 
 def logits(form, ids):
-    import openvino
-
-    request = openvino.Core().compile_model(form / "openvino_model.xml", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    request = (
+        import_openvino().Core().compile_model(form / "openvino_model.xml", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    )
     tokens, places = np.array([ids]), np.arange(len(ids))[None]
     inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "position_ids": places}
     return request.create_infer_request().infer(inputs | {"beam_idx": np.zeros(1, np.int32)})[0][0]

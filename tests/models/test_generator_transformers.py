@@ -12,11 +12,13 @@ from pincite.models.protocols import GenerationOptions, Generator, Piece
 from pincite.types import Message
 from tests.models.lora import make_adapter
 
+# peft calls what transformers has deprecated
+pytestmark = pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")
 PLAIN = [Message("user", "What is a KV cache?")]
 
 
 def write(generator, messages=PLAIN, **options):
-    *pieces, finish = generator.stream(messages, GenerationOptions(**({"max_tokens": 16} | options)))
+    *pieces, finish = generator.stream(messages, GenerationOptions(**({"max_tokens": 8} | options)))
     return "".join(piece.text for piece in pieces), finish
 
 
@@ -44,9 +46,12 @@ def test_it_writes_what_the_other_runtimes_write(generator, generator_file):
     assert chat_ids(forged, generator._vocabulary) == chat_ids(forged, exact)
     text, finish = write(generator)
     assert text.startswith("A KV cache is a type of")
-    assert (finish.reason, finish.generated_tokens) == ("length", 16)
+    assert (finish.reason, finish.generated_tokens) == ("length", 8)
     assert write(generator)[0] == text
-    assert write(generator, [Message("user", "Say: yes")], max_tokens=100)[1].reason == "stop"
+    known = "A KV cache stores the keys and values of earlier tokens, so that each new token does not recompute them."
+    asked = [Message("system", "Answer the question in one sentence from the passages.")]
+    asked.append(Message("user", f"{known}\n\nQuestion: What avoids recomputing earlier tokens?"))
+    assert write(generator, asked, max_tokens=60)[1].reason == "stop"
 
 
 def test_closing_stops_it(generator):
@@ -58,9 +63,9 @@ def test_closing_stops_it(generator):
 
 def test_a_peft_adapter_changes_what_is_written(generator, generator_file, tmp_path):
     tuned = TransformersGenerator(generator_file, adapter=make_adapter(tmp_path / "adapter", strength=0.07))
-    text, _ = write(tuned)
+    text, _ = write(tuned, max_tokens=11)
     assert text.startswith("A KV cache is a type of data storage system")  # as in both other runtimes
-    assert text != write(generator)[0]
+    assert not write(generator, max_tokens=11)[0].startswith(text)
 
 
 def test_a_model_that_cannot_be_loaded_is_named(generator, tmp_path):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pincite.errors import ModelDamaged, ModelMissing
 from pincite.models.generators.gguf import read_gguf
 from pincite.models.generators.vocabulary import Vocabulary
+from pincite.models.runtime import import_openvino
 
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<filename>", "<file_sep>", "<empty_output>"]
 
@@ -23,6 +24,7 @@ def vocabulary(generator_file: Path) -> Vocabulary:
 
 @pytest.fixture(scope="module")
 def oracle(generator_file: Path):
+    import_openvino()
     import openvino_genai
 
     return openvino_genai.Tokenizer(generator_file)

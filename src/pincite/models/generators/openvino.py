@@ -16,6 +16,7 @@ from pincite.models.generators.relay import Emit, Relay
 from pincite.models.generators.saved import BLOBS, discard, saved_form
 from pincite.models.generators.vocabulary import Vocabulary
 from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.models.runtime import import_openvino
 from pincite.types import Message
 
 # SDPA starts in a quarter of paged attention's time, because its compiled form can be kept; paged attention would reuse
@@ -42,7 +43,7 @@ class OpenVinoGenerator:
 
         Args:
             gguf: the model file, of an architecture that openvino-genai reads (llama, qwen2, qwen3).
-            cache_dir: where the saved form is kept; it takes 2.4 times the model file's size.
+            cache_dir: where the saved form is kept; it takes about three times the model file's size.
             name: the model's; the file's when empty.
             threads: 0 for as many as the machine has cores.
             adapter: a LoRA adapter as PEFT saves it: a folder, or a safetensors file with its configuration beside it.
@@ -97,8 +98,6 @@ class OpenVinoGenerator:
         return config
 
     def _run(self, ids: list[int], config: Any, emit: Emit) -> Finish:
-        import openvino
-
         last = [-1]
         decode = self._vocabulary.decoder()
 
@@ -106,7 +105,7 @@ class OpenVinoGenerator:
             last[0] = number
             return emit(decode(number))
 
-        prompt = openvino.Tensor(np.array([ids], dtype=np.int64))
+        prompt = import_openvino().Tensor(np.array([ids], dtype=np.int64))
         result = self._pipeline.generate(prompt, config, _streamer(token))
         ended = last[0] == self._vocabulary.end_id
         return Finish("stop" if ended else "length", len(ids), len(result.tokens[0]))
@@ -129,6 +128,7 @@ def _load(form: Path, threads: int, lora: Adapter | None) -> Any:
 
     With an adapter it is compiled each time: the graph is another one for each, and would take 160 MB to keep.
     """
+    import_openvino()
     import openvino_genai
 
     properties = dict(PROPERTIES)

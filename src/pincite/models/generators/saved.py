@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.models.generators.gguf import PROJECTIONS, Q4_1, Tensor, read_gguf
+from pincite.models.runtime import import_openvino
 
 BLOBS = "blobs"  # compiled forms, by OpenVINO
 _RECORD = "pincite.json"  # written last: sizes of the files, so that a torn form is never taken for a whole one
@@ -88,7 +89,7 @@ def make(gguf: Path, folder: Path) -> None:
     Raises:
         RuntimeError: openvino-genai cannot read the file.
     """
-    import openvino
+    openvino = import_openvino()
     import openvino_genai
 
     with tempfile.TemporaryDirectory(dir=folder) as raw:
@@ -156,8 +157,7 @@ def unpermute(weights: NDArray[np.float32], heads: int) -> NDArray[np.float32]:
 
 def _int8(weights: NDArray[np.float32]) -> Any:
     """Give the weights as rows of 8-bit numbers with one scale each: an output of an OpenVINO graph, float32."""
-    from openvino import opset13 as ops
-
+    ops = import_openvino().opset13
     scale = np.maximum(np.abs(weights).max(axis=1, keepdims=True), np.float32(1e-8)) / np.float32(127)
     numbers = ops.convert(ops.constant(np.rint(weights / scale).astype(np.int8)), "f16")
     product = ops.multiply(numbers, ops.constant(scale.astype(np.float16)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -145,9 +146,7 @@ class _Vocabulary:
 def _torch() -> Any:
     """Import what the extra brings."""
     try:
-        import peft  # noqa: F401
-        import torch
-        import transformers  # noqa: F401
+        torch, _, _ = (import_module(name) for name in ("torch", "transformers", "peft"))
     except ImportError as error:
         raise ExtraMissing(
             "The transformers runtime is not installed.", fix="Run `pip install 'pincite[torch]'`."
@@ -158,7 +157,9 @@ def _torch() -> Any:
 def _load(name_or_path: str | Path, offline: bool) -> tuple[Any, Any]:
     """Load tokenizer and model; from safetensors or GGUF only, so that nothing in them can run."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()
     path = Path(name_or_path)
     common: dict[str, Any] = {"trust_remote_code": False, "local_files_only": offline}
     if path.suffix == ".gguf":
