@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from pincite.generate.evidence import rank_sentences
 from pincite.generate.relevance import Terms
-from pincite.ground.sufficiency import answer_type_present, judge, missing_words
+from pincite.ground.sufficiency import features, judge, missing_words
 from tests.ground.fakes import hits
 
 KV = "The KV cache keeps the keys and values of earlier tokens, so that they are not computed again for each new token."
@@ -62,11 +64,11 @@ def test_missing_words_are_as_written_and_hold_no_stop_words():
     assert missing_words("What is the KV cache?", found, TERMS) == ()
 
 
-def test_the_answer_type_is_looked_for_beyond_the_question():
-    def best(text):
-        return rank_sentences("x", hits(text), encoder=None, terms=TERMS).sentences
-
-    assert answer_type_present("When was it built?", best("It was built in 1889.")) == 1.0
-    assert answer_type_present("When was it built?", best("It was built by hand.")) == 0.0
-    assert answer_type_present("Who built it in Paris?", best("It was built in Paris.")) == 0.0
-    assert answer_type_present("What is it?", best("A tower.")) == 0.5
+def test_agreement_is_about_the_first_hit_of_each_search():
+    one, two = hits("The cache.", "The keys.")
+    first = replace(one, scores={"vector": 0.9, "keyword": 3.0})
+    other = replace(two, scores={"vector": 0.5, "keyword": 9.0})
+    ranking = rank_sentences("cache", (one, two), encoder=None, terms=TERMS)
+    assert features((first, other), ranking, terms=TERMS)["agree"] == 0.0
+    assert features((first, two), ranking, terms=TERMS)["agree"] == 1.0
+    assert features((replace(one, scores={"vector": 0.9}), two), ranking, terms=TERMS)["agree"] == 0.5

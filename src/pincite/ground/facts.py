@@ -44,7 +44,8 @@ _WORDS = (
 )
 _VAGUE = {"one", "first", "second", "third"}  # also pronouns and connectives: they confirm a number, they claim none
 _NUMBER = regex.compile(
-    r"(?P<currency>[$€£¥])?\s?(?P<digits>(?<![\p{L}\d])\d+(?:[.,]\d+)*)(?P<fraction>[¼½¾])?(?P<ordinal>st|nd|rd|th)?(?![\p{L}&&[^kKmMgGtTsSdDhHcClLvVwWbB]])"
+    r"(?P<currency>[$€£¥])?\s?(?P<digits>(?<![\p{L}\d])\d+(?:[.,]\d+)*)(?P<fraction>[¼½¾])?(?:st|nd|rd|th)?"
+    r"(?![\p{L}&&[^kmgtsdhclvwb]])"  # a unit may follow at once, another letter makes it part of a name
     r"|\b(?P<word>" + "|".join(_WORDS) + r")\b(?:-(?P<unit_word>" + "|".join(_ONES.split()[1:10]) + r")\b)?",
     regex.IGNORECASE | regex.V1,
 )
