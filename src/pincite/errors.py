@@ -24,6 +24,7 @@ PinciteError
 │   ├── ModelMissing
 │   ├── ModelDamaged
 │   ├── ModelDownload
+│   ├── ModelLimit
 │   └── ExtraMissing
 └── GenerationError        caught by ask, which answers with quotes instead
     ├── GenerationTimeout
@@ -139,6 +140,10 @@ class ModelDamaged(ModelError):
 
 class ModelDownload(ModelError):
     """The model could not be downloaded."""
+
+
+class ModelLimit(ModelError):
+    """The model cannot do this within its time or its length."""
 
 
 class ExtraMissing(ModelError):

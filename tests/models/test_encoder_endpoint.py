@@ -71,7 +71,7 @@ def test_unit_vectors_in_the_order_given(server, models_dir, monkeypatch):
     ("status", "answer", "message"),
     [
         (500, b"oops", "answers 500"),
-        (200, b"<html>", "not a list of embeddings"),
+        (200, b"<html>", "does not answer in JSON"),
         (200, {"data": []}, "not a list of embeddings"),
         (200, {"data": [{"index": 0, "embedding": [1.0, float("nan")]}]}, "not a list of embeddings"),
         (200, {"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, "not a list of embeddings"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["encoder", "generator"]
+Kind = Literal["encoder", "generator", "reranker"]
 Progress = Callable[[str, int, int], None]  # name, bytes done, bytes in all
 
 
@@ -121,7 +121,7 @@ _SMOLLM2 = Model(
 
 CATALOG: dict[str, Model] = {model.name: model for model in (_MINILM, _SMOLLM2)}
 
-# What an encoder on the hub may consist of; the first three it must have.
+# What an encoder or a reranker on the hub may consist of; the first three it must have.
 HUB_REQUIRED = ("config.json", "tokenizer.json", "model.safetensors")
 HUB_OPTIONAL = ("modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "tokenizer_config.json")
 

@@ -66,14 +66,15 @@ def ensure(
     """Give the place of a model's files, downloading them when they are not there.
 
     Args:
-        name: a name of the catalogue, a local folder or GGUF file, or ``organisation/name`` of an encoder on the hub.
+        name: a name of the catalogue, a local folder or GGUF file, or ``organisation/name`` of an encoder or
+            a reranker on the hub.
         models_dir: where models are kept; made when needed.
         offline: never touch the network.
         progress: called with the name, the bytes so far and the bytes in all (0 when unknown).
         repair: download again what does not have its checksum, instead of raising ModelDamaged.
 
     Returns:
-        The folder of an encoder, the file of a generator.
+        The folder of an encoder or a reranker, the file of a generator.
 
     Raises:
         ModelUnknown: nothing has this name.
@@ -87,7 +88,7 @@ def ensure(
         return _local(Path(name))
     if model is None and not _HUB_NAME.fullmatch(name):
         raise unknown(name, CATALOG)
-    model = model or Model(name, "encoder", "", (), (Hub(name),))
+    model = model or _hub_model(name, models_dir)
     folder = models_dir / model.name.replace("/", "--")
     if not _is_whole(model, folder, repair=repair):
         if offline:
@@ -116,7 +117,7 @@ def verify(name: str, *, models_dir: Path) -> Path:
         ModelMissing: it is not here.
         ModelDamaged: a file does not have its checksum.
     """
-    model = find_model(name) or Model(name, "encoder", "", (), (Hub(name),))
+    model = find_model(name) or _hub_model(name, models_dir)
     folder = models_dir / model.name.replace("/", "--")
     record = _read_record(folder)
     files = model.files or tuple(ModelFile(path, row["sha256"], row["size"]) for path, row in record.items())
@@ -130,7 +131,7 @@ def verify(name: str, *, models_dir: Path) -> Path:
 def list_models(models_dir: Path) -> list[ModelRow]:
     """List the catalogue's models and those fetched by hub name, sorted by name; files are not hashed."""
     fetched = [path.parent.name.replace("--", "/") for path in models_dir.glob(f"*--*/{_RECORD}")]
-    models = [*CATALOG.values(), *(Model(name, "encoder", "", (), (Hub(name),)) for name in fetched)]
+    models = [*CATALOG.values(), *(_hub_model(name, models_dir) for name in fetched)]
     return sorted((_row(model, models_dir) for model in models), key=lambda row: row.name)
 
 
@@ -177,8 +178,18 @@ def _local(path: Path) -> Path:
 
 
 def _place(model: Model, folder: Path) -> Path:
-    """Give the folder of an encoder, the file of a generator."""
-    return folder if model.kind == "encoder" else folder / model.files[0].path
+    """Give the folder of an encoder or a reranker, the file of a generator."""
+    return folder / model.files[0].path if model.kind == "generator" else folder
+
+
+def _hub_model(name: str, models_dir: Path) -> Model:
+    """Describe a model of the hub; what is already here says whether it has a classifier, as rerankers do."""
+    config = models_dir / name.replace("/", "--") / "config.json"
+    try:
+        classifies = b"ForSequenceClassification" in config.read_bytes()
+    except OSError:
+        classifies = False
+    return Model(name, "reranker" if classifies else "encoder", "", (), (Hub(name),))
 
 
 def _is_whole(model: Model, folder: Path, *, repair: bool) -> bool:

@@ -1,7 +1,10 @@
-"""A name becomes an encoder or a generator. Runtimes are imported when their model is asked for.
+"""A name becomes an encoder, a reranker or a generator. Runtimes are imported when their model is asked for.
 
 Encoders: a name of the catalogue, a local folder, ``organisation/name`` on the hub; ``st:NAME`` through
 sentence-transformers; ``openai:MODEL`` behind an endpoint.
+
+Rerankers: a local folder, ``organisation/name`` on the hub; ``st:NAME`` through sentence-transformers; an address,
+``https://HOST/PATH#MODEL``, for an endpoint. The names "" and ``none`` are for callers; they load nothing.
 
 Generators: a name of the catalogue or a GGUF file, in the default runtime; ``openvino:NAME`` or ``llama:NAME`` to
 choose it; ``transformers:NAME``; ``openai:MODEL`` behind an endpoint. The name ``none`` is for callers; it
@@ -17,7 +20,7 @@ from pincite.errors import ModelMissing, ModelUnknown
 from pincite.models.catalog import CATALOG, Kind, Progress, find_model
 from pincite.models.fetch import ensure, unknown
 from pincite.models.generators.default import DEFAULT_RUNTIME
-from pincite.models.protocols import Encoder, Generator
+from pincite.models.protocols import Encoder, Generator, Reranker
 
 _OPENAI = "https://api.openai.com/v1"
 
@@ -64,9 +67,52 @@ def load_encoder(
     folder = _ensure(name, "encoder", models_dir, offline, progress)
     if not folder.is_dir():
         raise ModelUnknown(f"{name} is no encoder.", fix="Name a folder that holds an encoder.")
-    model = find_model(name)
-    shown = model.name if model else folder.name.replace("--", "/")
-    return OpenVinoEncoder(folder, name=shown, threads=threads)
+    return OpenVinoEncoder(folder, name=_shown(name, folder), threads=threads)
+
+
+def load_reranker(
+    name: str,
+    *,
+    models_dir: Path,
+    offline: bool = False,
+    threads: int = 0,
+    seconds: float = 2.0,
+    progress: Progress | None = None,
+) -> Reranker:
+    """Load a reranker, downloading it when it is not here.
+
+    Args:
+        name: see the module.
+        models_dir: where models are kept.
+        offline: never touch the network; a loopback endpoint is not the network.
+        threads: 0 for as many as there are cores.
+        seconds: deadline of a question at an endpoint.
+        progress: called with the name, the bytes so far and the bytes in all while downloading.
+
+    Returns:
+        The reranker.
+
+    Raises:
+        ModelUnknown: nothing has this name.
+        ModelError: it cannot be had or used.
+    """
+    scheme, rest = _split(name, ("st", "http", "https"))
+    if scheme == "st":
+        from pincite.models.rerankers.sentence_transformers import SentenceTransformersReranker
+
+        return SentenceTransformersReranker(rest, offline=offline)
+    if scheme:
+        from pincite.models.rerankers.endpoint import KEY, EndpointReranker
+
+        url, _, model = name.partition("#")
+        key = os.environ.get(KEY, "")
+        return EndpointReranker(_address(url, url, offline), model=model, api_key=key, seconds=seconds)
+    from pincite.models.rerankers.openvino import OpenVinoReranker
+
+    folder = _ensure(name, "reranker", models_dir, offline, progress)
+    if not folder.is_dir():
+        raise ModelUnknown(f"{name} is no reranker.", fix="Name a folder that holds a reranker.")
+    return OpenVinoReranker(folder, name=_shown(name, folder), threads=threads)
 
 
 def load_generator(
@@ -125,12 +171,19 @@ def _split(name: str, schemes: tuple[str, ...]) -> tuple[str, str]:
     return (scheme, rest) if colon and scheme in schemes else ("", name)
 
 
+def _shown(name: str, folder: Path) -> str:
+    """Give the name that a local model goes by: the catalogue's, the hub's, or its folder's."""
+    model = find_model(name)
+    return model.name if model else folder.name.replace("--", "/")
+
+
 def _ensure(name: str, kind: Kind, models_dir: Path, offline: bool, progress: Progress | None) -> Path:
     """Have a local model, and only one of the kind that was asked for."""
     names = [model.name for model in CATALOG.values() if model.kind == kind]
     model = find_model(name)
     if model is not None and model.kind != kind:
-        raise ModelUnknown(f"{name} is no {kind}.", fix=f"Known names: {', '.join(names)}.")
+        known = f"Known names: {', '.join(names)}." if names else f"Name a folder, or a {kind} on the hub."
+        raise ModelUnknown(f"{name} is no {kind}.", fix=known)
     if model is None and kind == "generator" and not Path(name).is_file():
         raise unknown(name, names)
     return ensure(name, models_dir=models_dir, offline=offline, progress=progress)
@@ -140,8 +193,10 @@ def _address(name: str, base_url: str, offline: bool) -> str:
     """Choose the endpoint; off line only this machine will do."""
     from urllib.parse import urlsplit
 
+    from pincite.models.endpoint import LOOPBACK
+
     url = base_url or _OPENAI
-    if offline and urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1"):
+    if offline and urlsplit(url).hostname not in LOOPBACK:
         raise ModelMissing(f"{name} is at {url}, and the network may not be used.", fix="Run without --offline.")
     return url
 

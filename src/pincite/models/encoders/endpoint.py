@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from http.client import HTTPException
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.errors import ModelError
+from pincite.models.endpoint import Endpoint
 from pincite.models.protocols import Pieces
 from pincite.text import printable_surrogates
 
 _BATCH_TEXTS = 64
 _SECONDS = 60.0  # for one batch
-_ANSWER_BYTES = 256 << 20
 _PIECE_BYTES = 4  # the usual size of a piece of English
 _MAX_PIECES = 2000  # so that a text fits the usual 8,192 tokens even when each byte is one
 
@@ -66,11 +61,11 @@ class EndpointEncoder:
         Raises:
             ModelError: the address is bad, or the endpoint does not answer as agreed.
         """
-        self._url = f"{base_url.rstrip('/')}/embeddings"
         self._model = model
-        self._key = api_key
         self.name = f"openai:{model}"
-        _check_address(self._url, api_key)
+        fix = "Check --base-url, the model's name, OPENAI_API_KEY and that the server runs."
+        url = f"{base_url.rstrip('/')}/embeddings"
+        self._endpoint = Endpoint(url, what="embeddings", api_key=api_key, fix=fix)
         self.pieces = ByteEstimate()
         self.max_pieces = _MAX_PIECES
         self.dimension = self._vectors(["dimension"]).shape[1]
@@ -97,46 +92,20 @@ class EndpointEncoder:
         for start in range(0, len(plain), _BATCH_TEXTS):
             batch = self._vectors(plain[start : start + _BATCH_TEXTS])
             if batch.shape[1] != self.dimension:
-                raise self._failure(f"gives vectors of {batch.shape[1]} numbers and gave {self.dimension} before")
+                raise self._endpoint.failure(
+                    f"gives vectors of {batch.shape[1]} numbers and gave {self.dimension} before"
+                )
             vectors[start : start + len(batch)] = batch
         return vectors
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """Make one request: (len(texts), any dimension), rows of length 1."""
-        body = json.dumps({"model": self._model, "input": texts, "encoding_format": "float"}).encode()
-        headers = {"Content-Type": "application/json", "User-Agent": "pincite"}
+        answer = self._endpoint.ask({"model": self._model, "input": texts, "encoding_format": "float"}, _SECONDS)
         try:
-            request = Request(self._url, data=body, headers=headers)  # noqa: S310 - checked when made
-            if self._key:  # and not again where the endpoint may redirect to
-                request.add_unredirected_header("Authorization", f"Bearer {self._key}")
-            with urlopen(request, timeout=_SECONDS) as response:  # noqa: S310
-                rows = json.loads(response.read(_ANSWER_BYTES))["data"]
-            return _unit([row["embedding"] for row in sorted(rows, key=lambda row: row["index"])], len(texts))
-        except HTTPError as error:
-            error.close()
-            raise self._failure(f"answers {error.code} {error.reason}") from error
-        except (OSError, HTTPException) as error:
-            raise self._failure(f"cannot be reached ({error})") from error
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            return _unit([row["embedding"] for row in rows], len(texts))
         except (ValueError, KeyError, TypeError) as error:
-            raise self._failure("answers something that is not a list of embeddings") from error
-
-    def _failure(self, what: str) -> ModelError:
-        """Make the error for an endpoint that does not do what was agreed."""
-        return ModelError(
-            f"The embeddings endpoint {self._url} {what}.",
-            fix="Check --base-url, the model's name, OPENAI_API_KEY and that the server runs.",
-        )
-
-
-def _check_address(url: str, api_key: str) -> None:
-    """Refuse what is no web address, and a key that would cross the network in the clear."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ModelError(f"{url} is not a web address.", fix="Give the API's address with --base-url.")
-    if api_key and parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
-        raise ModelError(f"The key would be sent to {url} unencrypted.", fix="Use https, or unset OPENAI_API_KEY.")
+            raise self._endpoint.failure("answers something that is not a list of embeddings") from error
 
 
 def _unit(rows: list[Any], expected: int) -> NDArray[np.float32]:

@@ -59,7 +59,7 @@ class SentenceTransformersEncoder:
                 f"sentence-transformers cannot load {model!r}: {error}", fix="Check the name, or download it first."
             ) from error
         self.name = f"st:{model}"
-        pieces = _pieces(self._model.tokenizer, model)
+        pieces = pieces_of(self._model.tokenizer, model)
         self.pieces = pieces
         self.dimension = int(self._model.get_sentence_embedding_dimension())
         special = len(pieces.tokenizer.encode("", add_special_tokens=True).ids)
@@ -88,7 +88,7 @@ class SentenceTransformersEncoder:
         return np.asarray(vectors, dtype=np.float32)
 
 
-def _pieces(tokenizer: Any, model: str) -> WordPieces:
+def pieces_of(tokenizer: Any, model: str) -> WordPieces:
     """Count with the model's own tokenizer, whose file is written out once and read without cutting."""
     import tempfile
 

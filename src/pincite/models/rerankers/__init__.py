@@ -1,0 +1,1 @@
+"""Rerankers: question and passage are read together."""

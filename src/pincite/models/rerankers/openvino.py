@@ -1,0 +1,66 @@
+"""Cross-encoders of the BERT family, on the same network as the default encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.models.bert import read_config
+from pincite.models.network import Network, Precision
+from pincite.models.pieces import WordPieces
+from pincite.models.rerankers.windows import best, join
+
+
+class OpenVinoReranker:
+    """Scores passages against a question, on the CPU. May be called from several threads.
+
+    Scores are the model's logits. A passage that does not fit beside the question is scored in windows that overlap
+    by a quarter, and the best one counts.
+
+    Attributes:
+        name (str): as it was asked for.
+        batch (int): passages between two looks at the clock.
+    """
+
+    name: str
+    batch: int = 16
+
+    def __init__(self, folder: Path, *, name: str, precision: Precision = "auto", threads: int = 0) -> None:
+        """Read the configuration and the tokenizer, and build the network, so that no search has to wait for it.
+
+        Args:
+            folder: the model's files: config.json, tokenizer.json, model.safetensors.
+            name: how the model is called in messages.
+            precision: of matrix products, as ``Network`` takes it.
+            threads: 0 for as many as there are cores.
+
+        Raises:
+            ModelError: the model is of a kind that cannot be computed here, or no cross-encoder.
+        """
+        self.name = name
+        self._config = read_config(folder)
+        pieces = WordPieces(folder / "tokenizer.json")
+        self._tokenizer = pieces.tokenizer
+        self._network = Network(folder, self._config, pieces, head="score", precision=precision, threads=threads)
+        self._network.prepare()
+
+    def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Score each text.
+
+        Args:
+            question: any string of at most half the pieces that the model reads.
+            texts: any strings.
+
+        Returns:
+            (len(texts),), float32, higher is better, in the order given.
+
+        Raises:
+            ModelLimit: the question is too long.
+        """
+        rows, owners = join(self._tokenizer, question, texts, self._config.max_pieces)
+        last = self._config.kinds - 1
+        kinds = [[min(kind, last) for kind in row.type_ids] for row in rows]
+        return best(self._network.compute([row.ids for row in rows], kinds)[:, 0], owners, len(texts))

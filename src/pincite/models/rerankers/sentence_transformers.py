@@ -1,0 +1,99 @@
+"""Cross-encoders through sentence-transformers: any of its models, on a GPU where there is one. Extra ``torch``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.errors import ExtraMissing, ModelError, ModelMissing
+from pincite.models.encoders.sentence_transformers import pieces_of
+from pincite.models.rerankers.windows import best, join
+from pincite.text import printable_surrogates
+
+
+class SentenceTransformersReranker:
+    """Scores passages against a question, as a sentence-transformers CrossEncoder does.
+
+    Scores are the model's logits. A passage that does not fit beside the question is scored in windows that overlap
+    by a quarter, and the best one counts.
+
+    Attributes:
+        name (str): "st:" and the model.
+        batch (int): passages between two looks at the clock.
+    """
+
+    name: str
+    batch: int = 16
+
+    def __init__(self, model: str, *, offline: bool = False) -> None:
+        """Load the model; code that comes with it is never run, and its weights must be safetensors.
+
+        Args:
+            model: a name on the hub, or a local folder.
+            offline: never touch the network.
+
+        Raises:
+            ExtraMissing: sentence-transformers is not installed.
+            ModelMissing: the model is not on this machine, and cannot be had.
+            ModelError: it does not give one score for a pair.
+            ModelDamaged: it has no fast tokenizer.
+        """
+        try:
+            from sentence_transformers import CrossEncoder
+            from torch.nn import Identity
+        except ImportError as error:
+            raise ExtraMissing(
+                "Models named 'st:' need sentence-transformers.", fix="Run `pip install 'pincite[torch]'`."
+            ) from error
+        try:
+            self._model: Any = CrossEncoder(
+                model, trust_remote_code=False, local_files_only=offline, model_kwargs={"use_safetensors": True}
+            )
+        except (OSError, ValueError) as error:
+            raise ModelMissing(
+                f"sentence-transformers cannot load {model!r}: {error}", fix="Check the name, or download it first."
+            ) from error
+        if self._model.num_labels != 1:
+            message = f"{model!r} chooses among {self._model.num_labels} labels, so it is no reranker"
+            raise ModelError(f"{message}.", fix="Choose a cross-encoder that gives one score.")
+        self.name = f"st:{model}"
+        self._logits = Identity()
+        self._tokenizer = pieces_of(self._model.tokenizer, model).tokenizer
+        self._most = _most_pieces(self._model)
+
+    def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Score each text.
+
+        Args:
+            question: any string of at most half the pieces that the model reads.
+            texts: any strings.
+
+        Returns:
+            (len(texts),), float32, higher is better, in the order given.
+
+        Raises:
+            ModelLimit: the question is too long.
+        """
+        asked, plain = printable_surrogates(question), [printable_surrogates(text) for text in texts]
+        if not plain:
+            return np.empty(0, dtype=np.float32)
+        rows, owners = join(self._tokenizer, asked, plain, self._most)
+        pairs = [(asked, _window(plain[owner], row)) for row, owner in zip(rows, owners, strict=True)]
+        scores = self._model.predict(pairs, activation_fn=self._logits, show_progress_bar=False)
+        return best(np.asarray(scores, dtype=np.float32).reshape(len(pairs)), owners, len(plain))
+
+
+def _window(text: str, row: Any) -> str:
+    """Give the part of a text that is in a window; its overlap makes up for a piece more that a cut word may have."""
+    spans = [span for span, part in zip(row.offsets, row.sequence_ids, strict=True) if part == 1]
+    return text[spans[0][0] : spans[-1][1]] if spans else ""
+
+
+def _most_pieces(model: Any) -> int:
+    """Give the pieces that a model reads, special tokens included; tokenizers that do not know say 10 ** 30."""
+    named = "max_seq_length" if hasattr(model, "max_seq_length") else "max_length"  # before version 6
+    limits = (getattr(model, named), model.tokenizer.model_max_length)
+    return min(int(limit) for limit in (*limits, 1 << 20) if limit)
