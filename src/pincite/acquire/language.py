@@ -115,6 +115,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MIN_SCORE = 0.9  # votes: one word that no other language here has, or several shared ones
 _LETTER_WORTH = 0.3  # of a word of one letter: in code and formulas it is a name
 _MIN_SHARE = 0.08  # of all words must vote for it: in prose a third does, in a list of names a chance hit
+_VOICES, _WORDS_PER_VOICE = 3, 8  # distinct words that must vote for it in a longer text
 _MIN_LEAD = 1.5  # over the runner-up
 
 
@@ -186,15 +187,19 @@ def _devanagari(sample: str) -> str:
 def _latin(sample: str) -> str:
     """Let small words vote, each split among the languages that have it, and letters that one language owns."""
     votes: dict[str, float] = defaultdict(float)
+    voices: Counter[str] = Counter()  # distinct words: a variable named like one says nothing, however often
     words = _WORD.findall(sample.replace("İ", "i").lower())
     for word, count in Counter(words).items():
         voters = _VOTERS.get(word, ())
         worth = count * (_LETTER_WORTH if len(word) == 1 else 1)
         for language in voters:
             votes[language] += worth / len(voters)
+            voices[language] += len(word) > 1
         for letter in set(word):
             if letter in _LETTER_VOTES:
                 votes[_LETTER_VOTES[letter]] += count * 0.5
     ranked = sorted(votes.items(), key=lambda item: (-item[1], item[0]))
     (language, most), (_, second) = (*ranked, ("", 0.0), ("", 0.0))[:2]
+    if voices[language] < min(_VOICES, len(words) // _WORDS_PER_VOICE):
+        return ""
     return language if most >= max(_MIN_SCORE, _MIN_SHARE * len(words), _MIN_LEAD * second) else ""
