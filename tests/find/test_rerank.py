@@ -1,10 +1,14 @@
 """Rerankers are interpolated with the first stage, never trusted alone."""
 
+import time
+from typing import ClassVar
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pincite.errors import ModelError
-from pincite.find import rerank as module
+from pincite.errors import ModelError, ModelLimit
 from pincite.find.rerank import rerank
 from pincite.types import Hit, Passage
 
@@ -51,10 +55,62 @@ def test_ties_are_broken_by_key():
     ]
 
 
-def test_when_time_runs_out_the_first_stage_stands(monkeypatch):
-    monkeypatch.setattr(module, "_BATCH", 1)
-    reranker = Given({"text 1": 0.0, "text 2": 1.0, "text 3": 2.0})
-    assert rerank("q", HITS, reranker, seconds=-1) == tuple(HITS)
+class Slow(Given):
+    """Takes a tenth of a second for a passage, and one passage at a time."""
+
+    batch = 1
+
+    def score(self, question, texts):
+        time.sleep(0.1)
+        return super().score(question, texts)
+
+
+def test_when_time_runs_out_the_first_stage_stands_and_the_trace_says_why():
+    scores, detail = {"text 1": 0.0, "text 2": 1.0, "text 3": 2.0}, {}
+    assert rerank("q", HITS, Slow(scores), seconds=0.05, detail=detail) == tuple(HITS)
+    assert detail == {"passages": 0, "stopped": "1 of 3 passages were scored within 0.05 seconds."}
+    assert [h.passage.key for h in rerank("q", HITS, Slow(scores), seconds=60, weight=1, detail=detail)] == [3, 2, 1]
+    assert detail["passages"] == 3
+
+
+def test_when_the_reranker_gives_up_the_first_stage_stands():
+    class Limited(Given):
+        def score(self, question, texts):
+            raise ModelLimit("too long")
+
+    detail = {}
+    assert rerank("q", HITS, Limited({}), detail=detail) == tuple(HITS)
+    assert detail == {"passages": 0, "stopped": "too long"}
+
+
+def test_the_reranker_says_how_many_it_takes_at_once():
+    class Counting(Given):
+        batch = 2
+        sizes: ClassVar[list[int]] = []
+
+        def score(self, question, texts):
+            self.sizes.append(len(texts))
+            return super().score(question, texts)
+
+    rerank("q", HITS, Counting({f"text {i}": 1.0 for i in (1, 2, 3)}))
+    assert Counting.sizes == [2, 1]
+
+
+@given(
+    firsts=st.lists(st.floats(-5, 5, width=16), min_size=1, max_size=12),
+    seconds=st.lists(st.floats(-5, 5, width=16), min_size=12, max_size=12),
+    window=st.integers(1, 12),
+    weight=st.floats(0, 1, width=16),
+)
+def test_hits_outside_the_window_stay_below_and_nothing_is_lost(firsts, seconds, window, weight):
+    hits = [hit(key, score) for key, score in enumerate(sorted(firsts, reverse=True), start=1)]
+    reranker = Given({f"text {key}": score for key, score in enumerate(seconds, start=1)})
+    found = rerank("q", hits, reranker, window=window, weight=weight)
+    assert sorted(h.passage.key for h in found) == [h.passage.key for h in hits]
+    assert [(-h.score, h.passage.key) for h in found] == sorted((-h.score, h.passage.key) for h in found)
+    looked = ["rerank" in h.scores for h in found]
+    assert looked == [True] * min(window, len(hits)) + [False] * (len(hits) - min(window, len(hits)))
+    assert all(0 <= h.score <= 1 for h in found)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])

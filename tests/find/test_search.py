@@ -1,5 +1,6 @@
 """The pipeline over a real store, with an encoder that hashes words."""
 
+import numpy as np
 import pytest
 
 from pincite.acquire.read import document_id
@@ -121,6 +122,24 @@ def test_a_removed_passage_makes_room_for_the_next(store, encoder, monkeypatch):
     hits, _ = search("cats sleep", store=store, encoder=encoder, limit=2)
     assert names(hits) == names(everything)[1:3]
     assert [hit.rank for hit in hits] == [1, 2]
+
+
+class Backwards:
+    """Likes short passages."""
+
+    name = "backwards"
+
+    def score(self, question, texts):
+        return np.array([-len(text) for text in texts], dtype=np.float32)
+
+
+def test_a_reranker_is_mixed_in_and_its_deadline_is_kept(store, encoder):
+    plain, _ = search("cache keys", store=store, encoder=encoder, limit=2)
+    hits, trace = search("cache keys", store=store, encoder=encoder, limit=2, reranker=Backwards())
+    assert trace.stages[-1].name == "rerank" and "stopped" not in trace.stages[-1].detail
+    assert len(hits) == 2 and all("rerank" in hit.scores for hit in hits)
+    late = search("cache keys", store=store, encoder=encoder, limit=2, reranker=Backwards(), rerank_seconds=-1.0)
+    assert late[0] == plain and "0 of" in late[1].stages[-1].detail["stopped"]
 
 
 def test_same_question_same_ranking(store, encoder):

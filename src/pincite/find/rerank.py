@@ -9,55 +9,76 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.errors import ModelError
+from pincite.errors import ModelError, ModelLimit
 from pincite.models.protocols import Reranker
-from pincite.types import Hit
+from pincite.types import Hit, Scalar
 
-WINDOW = 50  # passages looked at again, at least
+WINDOW = 50  # passages looked at again
 WEIGHT = 0.5  # of the reranker; the first stage keeps the rest: alone, small rerankers lose on foreign ground
 SECONDS = 2.0
-_BATCH = 8  # passages between two looks at the clock
+_BATCH = 8  # passages between two looks at the clock, when the reranker does not say
 
 
 def rerank(
-    question: str, hits: Sequence[Hit], reranker: Reranker | None, *, weight: float = WEIGHT, seconds: float = SECONDS
+    question: str,
+    hits: Sequence[Hit],
+    reranker: Reranker | None,
+    *,
+    weight: float = WEIGHT,
+    window: int = WINDOW,
+    seconds: float = SECONDS,
+    detail: dict[str, Scalar] | None = None,
 ) -> tuple[Hit, ...]:
-    """Reorder hits by ``(1 - weight) * first stage + weight * reranker``, both scaled to 0..1 over these hits.
+    """Reorder hits by ``(1 - weight) * first stage + weight * reranker``.
+
+    The first stage is scaled to 0..1 over all hits, the reranker over those it looked at; to the others it gives 0, so
+    that none of them comes before one that was looked at.
 
     Args:
         question: as asked.
         hits: best first.
         reranker: None leaves the hits as they are.
         weight: of the reranker, 0 to 1.
-        seconds: deadline; when it passes, the order stays that of the first stage.
+        window: how many of the best hits are looked at again.
+        seconds: deadline; when it passes, the order stays that of the first stage. It is looked at between batches.
+        detail: told how many passages were reranked ("passages"), and why none was ("stopped").
 
     Returns:
         The same passages by (-score, key), with ``scores["rerank"]`` where they were reranked.
 
     Raises:
-        ModelError: the reranker gives scores that cannot be used.
+        ModelError: the reranker cannot be used, or gives scores that cannot be used.
     """
+    told: dict[str, Scalar] = {} if detail is None else detail
+    told["passages"] = 0
     if reranker is None or not hits:
         return tuple(hits)
-    scores = _scores(question, [hit.passage.searched for hit in hits], reranker, time.perf_counter() + seconds)
-    if len(scores) < len(hits):
+    try:
+        scores = _scores(question, [hit.passage.searched for hit in hits[:window]], reranker, seconds)
+    except ModelLimit as limit:
+        told["stopped"] = str(limit)
         return tuple(hits)
-    first = _scaled(np.array([hit.score for hit in hits]))
-    mixed = (1 - weight) * first + weight * _scaled(scores)
+    told["passages"] = len(scores)
+    second = np.zeros(len(hits))
+    second[: len(scores)] = _scaled(scores)
+    mixed = (1 - weight) * _scaled(np.array([hit.score for hit in hits])) + weight * second
+    given = [{"rerank": float(score)} for score in scores] + [{} for _ in hits[window:]]
     order = sorted(range(len(hits)), key=lambda i: (-mixed[i], hits[i].passage.key))
     return tuple(
-        replace(hits[i], rank=rank, score=float(mixed[i]), scores={**hits[i].scores, "rerank": float(scores[i])})
+        replace(hits[i], rank=rank, score=float(mixed[i]), scores={**hits[i].scores, **given[i]})
         for rank, i in enumerate(order, start=1)
     )
 
 
-def _scores(question: str, texts: Sequence[str], reranker: Reranker, deadline: float) -> NDArray[np.float64]:
-    """Score the texts, fewer than all if the deadline passes."""
+def _scores(question: str, texts: Sequence[str], reranker: Reranker, seconds: float) -> NDArray[np.float64]:
+    """Score the texts, in batches as large as the reranker says, before the deadline passes."""
+    deadline = time.perf_counter() + seconds
+    size = int(getattr(reranker, "batch", _BATCH))
     batches: list[NDArray[np.float64]] = []
-    for start in range(0, len(texts), _BATCH):
+    for start in range(0, len(texts), size):
         if time.perf_counter() > deadline:
-            break
-        batch = texts[start : start + _BATCH]
+            raise ModelLimit(f"{start} of {len(texts)} passages were scored within {seconds:g} seconds.")
+        batch = texts[start : start + size]
         scores = np.asarray(reranker.score(question, batch), dtype=np.float64)
         if scores.shape != (len(batch),) or not np.isfinite(scores).all():
             raise ModelError(
@@ -65,7 +86,7 @@ def _scores(question: str, texts: Sequence[str], reranker: Reranker, deadline: f
                 fix="Search without it, or use another one.",
             )
         batches.append(scores)
-    return np.concatenate(batches) if batches else np.empty(0)
+    return np.concatenate(batches)
 
 
 def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:

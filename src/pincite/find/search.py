@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pincite.errors import EmptyQuestion, UsageError
 from pincite.find.analyze import analyze_query
 from pincite.find.fuse import WEIGHT, Fusion, fuse
-from pincite.find.rerank import WINDOW, rerank
+from pincite.find.rerank import SECONDS, WINDOW, rerank
 from pincite.models.protocols import Encoder, Reranker
 from pincite.store.filters import Filter
 from pincite.store.protocol import Store
@@ -50,6 +50,7 @@ def search(
     candidates: int = 100,
     where: Filter | None = None,
     reranker: Reranker | None = None,
+    rerank_seconds: float = SECONDS,
 ) -> tuple[tuple[Hit, ...], Trace]:
     """Find the passages that bear on a question.
 
@@ -62,6 +63,7 @@ def search(
         candidates: how many passages each retriever proposes; at least ``limit``.
         where: which documents may be found.
         reranker: looks again at the best.
+        rerank_seconds: deadline of the reranker; then the order is that of the first stage, and the trace says so.
 
     Returns:
         Hits by (-score, key), with what each stage gave them ("vector": cosine, "keyword": BM25, "fused", "rerank"),
@@ -72,6 +74,7 @@ def search(
         EmptyQuestion: the question is blank.
         UsageError: the mode is unknown or needs an encoder.
         FilterError: the filter is malformed.
+        ModelError: the reranker cannot be used.
     """
     ranking = rank(question, store=store, encoder=encoder, mode=mode, candidates=max(candidates, limit), where=where)
     with ranking.timed("passages") as detail:
@@ -79,8 +82,7 @@ def search(
         detail["passages"] = len(hits)
     if reranker is not None:
         with ranking.timed("rerank") as detail:
-            hits = rerank(question, hits, reranker)
-            detail["passages"] = sum("rerank" in hit.scores for hit in hits)
+            hits = rerank(question, hits, reranker, seconds=rerank_seconds, detail=detail)
     return hits[:limit], Trace(tuple(ranking.stages))
 
 

@@ -94,10 +94,18 @@ class Generator(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores passages against a question, jointly."""
+    """Scores passages against a question, jointly.
+
+    An attribute ``batch`` may say how many passages it takes at once; the clock is looked at in between.
+    """
 
     name: str
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Score each text: (len(texts),), higher is better."""
+        """Score each text: (len(texts),), higher is better.
+
+        Raises:
+            ModelLimit: the question is too long, or the reranker's own deadline passed; the first stage's order stands.
+            ModelError: it cannot be used.
+        """
         ...
