@@ -166,17 +166,17 @@ def test_the_saved_form_has_the_exact_weights_of_the_reference_reader(generator_
     """openvino-genai alone moves them by 8 %; llama.cpp's own package is the reference."""
     gguf = pytest.importorskip("gguf", reason="the reference reader of GGUF is not installed")
     from pincite.models.generators.gguf import read_gguf
-    from pincite.models.generators.saved import dequantize, unpermute
+    from pincite.models.generators.mend import dequantize
 
     reference = {tensor.name: tensor for tensor in gguf.GGUFReader(generator_file).tensors}
     _, tensors = read_gguf(generator_file)
     for name in ("blk.0.attn_q.weight", "blk.29.ffn_down.weight"):
         expected = gguf.quants.dequantize(reference[name].data, reference[name].tensor_type)
-        np.testing.assert_array_equal(dequantize(generator_file, tensors[name]), expected)
-    # Undoing llama.cpp's own permutation: convert_hf_to_gguf's LlamaModel.permute, as published.
-    rows = np.arange(576, dtype=np.float32)[:, None]
-    permuted = rows.reshape(9, 2, 32, 1).swapaxes(1, 2).reshape(576, 1)
-    np.testing.assert_array_equal(unpermute(permuted, 9), rows)
+        np.testing.assert_array_equal(dequantize(generator_file, tensors[name])[1], expected)
+    # llama.cpp's own permutation (LlamaModel.permute in convert_hf_to_gguf), done again, gives the file's order.
+    _, plain = dequantize(generator_file, tensors["blk.0.attn_q.weight"], heads=9)
+    again = plain.reshape(9, 2, 32, 576).swapaxes(1, 2).reshape(576, 576)
+    np.testing.assert_array_equal(again, dequantize(generator_file, tensors["blk.0.attn_q.weight"])[1])
 
 
 def logits(form, ids):

@@ -13,7 +13,7 @@ from pincite.errors import ModelDamaged
 from pincite.models.generators.adapter import Adapter
 from pincite.models.generators.chat import chat_ids, room
 from pincite.models.generators.relay import Emit, Relay
-from pincite.models.generators.saved import BLOBS, discard, saved_form
+from pincite.models.generators.saved import BLOBS, discard, saved_form, takes_adapters
 from pincite.models.generators.vocabulary import Vocabulary
 from pincite.models.protocols import Finish, GenerationOptions, Piece
 from pincite.models.runtime import import_openvino
@@ -51,6 +51,7 @@ class OpenVinoGenerator:
         Raises:
             ModelMissing: there is no such file.
             ModelDamaged: OpenVINO cannot load it, or the adapter is not for it.
+            DiskFull: there is no room for the saved form.
         """
         self.name = name or gguf.stem
         self._vocabulary = Vocabulary(gguf)
@@ -60,7 +61,7 @@ class OpenVinoGenerator:
             lora.check(gguf)
         try:
             self._pipeline = _open(gguf, cache_dir, threads, lora)
-        except RuntimeError as error:
+        except (RuntimeError, OSError) as error:
             raise ModelDamaged(f"OpenVINO cannot load {gguf.name}.", fix="Fetch the model again.") from error
         self._relay = Relay(self.name)
 
@@ -134,6 +135,8 @@ def _load(form: Path, threads: int, lora: Adapter | None) -> Any:
     properties = dict(PROPERTIES)
     if threads:
         properties["INFERENCE_NUM_THREADS"] = threads
+    if lora and not takes_adapters(form):
+        raise ModelDamaged("This model's layers cannot be told apart, so no adapter fits.", fix="Use 'llama:' models.")
     if lora:
         properties["adapters"] = openvino_genai.AdapterConfig(openvino_genai.Adapter(lora.file), lora.scale)
     else:
