@@ -47,7 +47,7 @@ def open(
     *,
     encoder: Encoder | str | None = None,
     generator: Generator | str | None = None,
-    reranker: Reranker | None = None,
+    reranker: Reranker | str | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Library:
@@ -57,7 +57,7 @@ def open(
         path: the library; None takes the setting ``library``, or the per-user one.
         encoder: a name, or any object that fits the protocol.
         generator: a name ("none" for quotes only), or any object that fits the protocol.
-        reranker: any object that fits the protocol.
+        reranker: a name ("none" for none), or any object that fits the protocol.
         progress: called with (model, bytes done, bytes in all) while a model is downloaded.
         **settings: any row of ``pincite.settings.Settings``.
 
@@ -65,14 +65,12 @@ def open(
         SettingError: an unknown setting or a bad value.
         LibraryError: the library cannot be opened.
     """
-    names = {"encoder": encoder, "generator": generator}
+    names = {"encoder": encoder, "generator": generator, "reranker": reranker}
     settings.update({name: value for name, value in names.items() if isinstance(value, str)})
     if path is not None:
         settings["library"] = str(path)
     library = Library(load_settings(settings), progress=progress)
-    library.models.loaded_encoder = None if isinstance(encoder, str) else encoder
-    library.models.loaded_generator = None if isinstance(generator, str) else generator
-    library.models.reranker = reranker
+    library.models.use(encoder, generator, reranker)
     return library
 
 
@@ -86,6 +84,8 @@ class Library:
         self.models = Models(
             encoder_name=settings.encoder,
             generator_name=settings.generator,
+            reranker_name=settings.reranker,
+            rerank_seconds=settings.rerank_seconds,
             folder=models_dir(settings),
             offline=settings.offline,
             threads=settings.threads,
@@ -234,7 +234,7 @@ class Library:
         settings = changed(self.settings, mode=mode, limit=limit)
         started = time.perf_counter()
         behind = self._caught_up(paths) if refresh else ()
-        refreshed = Stage("refresh", time.perf_counter() - started)
+        refreshed = (Stage("refresh", time.perf_counter() - started),) if refresh else ()
         mode_now = cast(Mode, settings.mode)
         encoder = None if mode_now == "keyword" else self.models.encoder()
         hits, trace = search(
@@ -245,11 +245,11 @@ class Library:
             limit=settings.limit,
             candidates=settings.candidates,
             where=within(paths_of(paths), where) if paths is not None else where,
-            reranker=self.models.reranker,
+            reranker=self.models.reranker(),
+            rerank_seconds=settings.rerank_seconds,
         )
-        stages = (refreshed, *trace.stages) if refresh else trace.stages
         stale = (*behind, *self._unembedded(encoder), *self._stale())
-        return SearchResult(question, mode_now, hits, stale, Trace(stages))
+        return SearchResult(question, mode_now, hits, stale, Trace((*refreshed, *trace.stages)))
 
     def ask(self, question: str, **options: Any) -> Answer:
         """Answer a question from the documents, with citations. The options are those of ``stream``."""
@@ -362,6 +362,13 @@ class Library:
             if passage.id == passage_id:
                 return passage
         raise NotInLibrary(f"There is no passage {passage_id} now.", fix="Its document may have changed; search again.")
+
+    def page_image(self, passage_id: str) -> bytes:
+        """Paint the page on which a PDF's passage starts, with the passage boxed, as PNG; SourceError if that fails."""
+        from pincite.acquire.readers.pdf_boxes import page_image
+
+        passage = self.passage(passage_id)
+        return page_image(self.document(passage.uri, passage.version), passage.start, passage.end)
 
     def stats(self) -> Stats:
         """Count documents, passages and vectors."""

@@ -6,13 +6,22 @@ The documents are not part of the project: ``PINCITE_DATA`` names the folder tha
 from __future__ import annotations
 
 import csv
+import ctypes
 import json
 import os
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import regex
+
+from pincite.acquire.readers.pdf_boxes import Box, _spans, find_boxes
+from pincite.types import Reading
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
 
 FOLDERS = [os.environ.get("PINCITE_DATA", ""), *(str(up / "shared/data") for up in Path(__file__).parents)]
 FOLDER = next(
@@ -123,3 +132,51 @@ def _sampled(sample: dict) -> Iterator[Check]:
         yield Check(path, "once absent", sample["text"], slips=slips)
     elif sample["type"] == "order":
         yield Check(path, "order", sample["before"], sample["after"], slips)
+
+
+def misses(data: bytes, reading: Reading, spans: list[tuple[int, int]]) -> list[str]:
+    """Say for which spans of a reading the boxes do not cover exactly the words, as PDFium itself places them."""
+    import pypdfium2
+
+    found = []
+    with pypdfium2.PdfDocument(data) as document:
+        for start, end in spans:
+            boxes = find_boxes(data, list(_spans(reading.pages, start, end)))
+            inside = "".join(
+                _inside(document, page, [box for box in boxes if box[0] == page]) for page in pages_of(boxes)
+            )
+            cited = letters(reading.text[start:end])
+            if not is_within(cited, letters(inside)) or len(letters(inside)) > 1.3 * len(cited) + 20:
+                found.append(f"{cited!r} is not in {inside!r}")
+    return found
+
+
+def pages_of(boxes: list[Box]) -> list[int]:
+    return sorted({box[0] for box in boxes})
+
+
+def letters(text: str) -> str:
+    """Keep letters and digits, accents set apart from their letters left out."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if char.isalnum())
+
+
+def is_within(part: str, whole: str) -> bool:
+    """Tell whether all characters of a part are in the whole, in any order: lines may be put in order."""
+    return not Counter(part) - Counter(whole)
+
+
+def _inside(document: PdfDocument, number: int, boxes: list[Box]) -> str:
+    """Give the characters whose middle, by PDFium's own reckoning, is displayed inside one of the boxes."""
+    import pypdfium2.raw as pdfium
+
+    page = document[number - 1]
+    textpage, (width, height), fine = page.get_textpage(), page.get_size(), 20
+    kept, x, y = [], ctypes.c_int(), ctypes.c_int()
+    for index in range(textpage.count_chars()):
+        left, bottom, right, top = textpage.get_charbox(index)
+        pdfium.FPDF_PageToDevice(
+            page, 0, 0, int(width * fine), int(height * fine), 0, (left + right) / 2, (bottom + top) / 2, x, y
+        )
+        if any(box[1] <= x.value / fine <= box[3] and box[2] <= y.value / fine <= box[4] for box in boxes):
+            kept.append(chr(pdfium.FPDFText_GetUnicode(textpage, index)))
+    return "".join(kept)

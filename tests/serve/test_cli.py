@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pincite.manage import models_in_use
 from pincite.serve.cli.main import main
+from pincite.settings import Settings
 from pincite.store.filters import And, Between, Glob, In, Not
+from tests.data.make_pdf import small
 from tests.fakes import HashEncoder
 
 NOTES = {
@@ -16,7 +19,7 @@ NOTES = {
     "recompute them.\n",
     "lora.md": "---\nyear: 2021\n---\n# Adapters\n\nLoRA adds small trainable matrices to frozen weights.\n",
     "temperature.md": "# Sampling\n\nTemperature scales the logits before sampling.\n",
-    "scan.pdf": "%PDF-1.7\n",
+    "scan.gif": "GIF89a",
 }
 
 
@@ -45,7 +48,7 @@ def test_add_reports_each_source_and_a_summary(folder: Path, capsys: pytest.Capt
         ("caches.md", "indexed"),
         ("lora.md", "indexed"),
         ("temperature.md", "indexed"),
-        ("scan.pdf", "unsupported"),
+        ("scan.gif", "unsupported"),
     }
     assert all(set(s) >= {"uri", "status", "version", "passages", "reason", "fix"} for s in sources)
     assert last["summary"]["indexed"] == 3
@@ -67,6 +70,23 @@ def test_search_json_has_the_contract_shape(folder: Path, capsys: pytest.Capture
     assert text[best["start"] : best["end"]] == best["text"]
     assert len(result["hits"]) == 2
     assert [hit["rank"] for hit in result["hits"]] == [1, 2]
+
+
+def test_a_reranker_looks_again(folder: Path, reranker_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["add", str(folder)])
+    capsys.readouterr()
+    assert main(["search", "cache keys", "--reranker", str(reranker_folder), "--json"]) == 0
+    [result] = lines(capsys)
+    assert result["trace"]["stages"][-1]["name"] == "rerank"
+    assert main(["search", "cache keys", "--reranker", "none", "--json"]) == 0
+    [result] = lines(capsys)
+    assert result["trace"]["stages"][-1]["name"] != "rerank"
+
+
+def test_the_models_in_use_are_those_with_files_of_their_own() -> None:
+    chosen = Settings(encoder="st:m", generator="llama:g", reranker="org/r")
+    assert models_in_use(chosen) == ["g", "org/r"]
+    assert models_in_use(Settings(generator="none", reranker="https://h/rerank#m")) == ["all-MiniLM-L6-v2"]
 
 
 def test_search_sees_a_change_without_being_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -272,3 +292,16 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "config",
     ):
         assert f"\n    {command} " in text
+
+
+def test_the_page_of_a_passage_is_painted(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "tides.pdf").write_bytes(bytes(small()))
+    main(["add", str(folder)])
+    capsys.readouterr()
+    main(["search", "Nothing is certain but the next tide", "--json", "--limit", "1"])
+    [hit] = json.loads(capsys.readouterr().out)["hits"]
+    assert main(["show", hit["passage_id"], "--page-image", str(tmp_path / "page.png")]) == 0
+    assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
+    assert "page.png" in capsys.readouterr().err
+    assert main(["show", hit["passage_id"], "--page-image", str(tmp_path / "no" / "page.png")]) == 2
+    assert main(["show", str(folder / "lora.md"), "--page-image", str(tmp_path / "x.png")]) == 2

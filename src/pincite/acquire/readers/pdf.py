@@ -21,6 +21,7 @@ from pincite.acquire.readers.pdf_page import (
     frame_of,
     lines_of,
     unmapped_share,
+    upright_textpage,
 )
 from pincite.errors import SourceTooLarge, SourceUndecodable
 from pincite.types import Block, Reading
@@ -130,7 +131,7 @@ def _page(document: Any, number: int, form: Any) -> PageText:
         page = document[number]
     except pypdfium2.PdfiumError:
         return PageText(label=label, trouble="damaged")
-    with closing(page), closing(page.get_textpage()) as textpage:
+    with closing(page), closing(upright_textpage(page)) as textpage:
         count = textpage.count_chars()
         if count > MOST_CHARACTERS:
             return PageText(label=label, trouble="long")

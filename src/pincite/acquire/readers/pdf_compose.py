@@ -103,7 +103,8 @@ class Composer:
             return None
         size = max(last.style.size, line.style.size)
         drop, gap = last.last_base - line.base, line.left - last.right
-        if min(abs(drop), abs(last.base - line.base)) < 0.35 * size and -0.35 * size <= gap:
+        near = 0.6 if abs(gap) < 0.35 * size else 0.35  # a raised number touches its word
+        if min(abs(drop), abs(last.base - line.base)) < near * size and -0.35 * size <= gap:
             return "" if gap < 0.12 * size else " "  # PDFium breaks lines at superscripts
         if abs(last.style.size - line.style.size) > 0.6 or LIST_ITEM.match(_said(page, line)):
             return None

@@ -19,6 +19,7 @@ from pincite.types import BlockKind
 MOST_CHARACTERS = 2_000_000  # of a page; more is an attack or an accident
 GONE = "\0"  # holds the place of what is no character: an unmapped glyph, the second half of a pair
 HYPHEN = "\x02"  # PDFium's mark for a hyphen at the end of a line, which it joins with the next
+_LOOKS = 200  # characters that tell how a page is turned
 _STEP = 12  # characters between two looks at the style, within one word
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ODD = re.compile("[\x00-\x01\x03-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -56,7 +57,7 @@ class Line:
     right: float  # the end of its last character
     base: float  # of its first character, across the direction, upwards
     last_base: float
-    x: float  # where it is on the page as displayed: 0 is the left edge, 1 the right one
+    x: float  # where it is on the page as most of it is read: 0 is the left edge, 1 the right one
     y: float  # 0 is the upper edge, 1 the lower one
     doubts: list[tuple[int, int, str]] = field(default_factory=list)  # spans of words that might not be visible
     kind: BlockKind = "paragraph"
@@ -184,6 +185,27 @@ class Glyphs:
         return Style(round(abs(size) * 4) / 4, angle, bold, doubt or ("tiny" if 0 < abs(size) < 1.5 else ""))
 
 
+def upright_textpage(page: Any) -> Any:
+    """Give PDFium's text page, its characters in the order in which most of the page is read.
+
+    PDFium orders lines by where they are displayed, so a page whose text lies on its side comes in disorder unless
+    PDFium believes that it is turned.
+    """
+    textpage = page.get_textpage()
+    glyphs, count = Glyphs(textpage), textpage.count_chars()
+    looks = Counter(glyphs.style(index).angle for index in range(0, count, max(1, count // _LOOKS)))
+    turn = round(looks.most_common(1)[0][0] / 90) % 4 * 90 if looks else 0
+    rotation = page.get_rotation()
+    if turn == rotation or not looks:
+        return textpage
+    textpage.close()
+    page.set_rotation(turn)
+    try:
+        return page.get_textpage()
+    finally:
+        page.set_rotation(rotation)
+
+
 def characters(glyphs: Glyphs, count: int) -> str:
     """Give a page's characters as a string in which character k is PDFium's character k.
 
@@ -253,7 +275,16 @@ def lines_of(page: int, raw: str, glyphs: Glyphs, frame: Frame) -> list[Line]:
         words = [(start, end) for start, end in words if raw[start:end].strip(GONE)]
         if words:
             found.append(_line(page, words, glyphs, frame))
+    _turn_upright(found, frame)
     return _in_order(found)
+
+
+def _turn_upright(lines: list[Line], frame: Frame) -> None:
+    """Let x and y count in the direction in which most of the page is read: a table may lie on its side."""
+    angles = Counter(round((line.style.angle - frame.rotation) / 90) % 4 for line in lines)
+    for line in lines:
+        x, y = line.x, line.y
+        line.x, line.y = ((x, y), (1 - y, x), (1 - x, 1 - y), (y, 1 - x))[angles.most_common(1)[0][0]]
 
 
 def _in_order(lines: list[Line]) -> list[Line]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
+from pincite.errors import UsageError
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import open_library
 from pincite.types import Document, Passage
@@ -16,6 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="DOCUMENT|PASSAGE", help="a path, a URI, a document's id, or a passage's id")
     parser.add_argument("--text", action="store_true", help="exactly the canonical text, nothing added")
     parser.add_argument("--version", type=int, metavar="N", help="this version instead of the newest")
+    parser.add_argument("--page-image", type=Path, metavar="FILE", help="paint the passage's page, boxed, as PNG (PDF)")
     parser.add_argument("--context", type=int, default=3, metavar="N", help="lines around a passage (default: 3)")
 
 
@@ -26,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
         if "@" in args.target and ":" in args.target and "/" not in args.target:
             passage = library.passage(args.target)
         document = library.document(passage.uri if passage else args.target, args.version)
+        if args.page_image:
+            _write_image(args.page_image, library.page_image(args.target))
     if args.json:
         render.emit({"document": _document_json(document), "passage": _passage_json(passage)})
     elif args.text:
@@ -38,6 +43,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show_document(document)
     return 0
+
+
+def _write_image(file: Path, image: bytes) -> None:
+    """Write the image where it is wanted; what cannot be written is a wrong use."""
+    try:
+        file.write_bytes(image)
+    except OSError as error:
+        message = f"{file} cannot be written: {(error.strerror or str(error)).lower()}."
+        raise UsageError(message, fix="Name a file in a folder that you may write to.") from error
+    render.note(f"The page is in {file}.")
 
 
 def _show_document(document: Document) -> None:
