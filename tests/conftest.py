@@ -34,3 +34,15 @@ def encoder(encoder_folder: Path):
     from pincite.models.encoders.openvino import OpenVinoEncoder
 
     return OpenVinoEncoder(encoder_folder, name="all-MiniLM-L6-v2", precision="f32", threads=1)
+
+
+@pytest.fixture(scope="session")
+def reranker_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a cross-encoder of two small layers with random weights."""
+    import numpy as np
+
+    folder = tmp_path_factory.mktemp("reranker")
+    with np.load(Path(__file__).parent / "data" / "reranker_oracle.npz", allow_pickle=False) as saved:
+        for file in ("config.json", "tokenizer.json", "model.safetensors"):
+            (folder / file).write_bytes(saved[f"bert/{file}"].tobytes())
+    return folder

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pincite
 from pincite.errors import EmptyQuestion, ModelMissing, NotInLibrary, PathMissing, UsageError
@@ -247,3 +249,54 @@ def test_questions_of_any_kind_are_answered_while_documents_change(folder: Path,
     for thread in threads:
         thread.join()
     assert not errors
+
+
+class Reversing:
+    """Likes what comes late in the alphabet."""
+
+    name = "reversing"
+
+    def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([ord(text[-3]) for text in texts], dtype=np.float32)
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_reranker_is_a_name_or_an_object(folder: Path, tmp_path: Path, reranker_folder: Path, by_name: bool) -> None:
+    reranker = str(reranker_folder) if by_name else Reversing()
+    with pincite.open(
+        tmp_path / "r.pincite", encoder=HashEncoder(), generator="none", reranker=reranker, rerank_seconds=600
+    ) as library:
+        library.add(folder)
+        found = library.search(QUESTION)
+        stage = next(stage for stage in found.trace.stages if stage.name == "rerank")
+        assert stage.detail == {"passages": 3} and all("rerank" in hit.scores for hit in found)
+        assert [(-hit.score, hit.passage.key) for hit in found] == sorted((-h.score, h.passage.key) for h in found)
+
+
+def test_a_reranker_that_cannot_be_had_is_an_error_with_advice(folder: Path, tmp_path: Path) -> None:
+    with pincite.open(
+        tmp_path / "r.pincite", encoder=HashEncoder(), generator="none", reranker="org/none", offline=True,
+        models=str(tmp_path),
+    ) as library:  # fmt: skip
+        library.add(folder)
+        with pytest.raises(ModelMissing) as caught:
+            library.search(QUESTION)
+        assert caught.value.fix
+
+
+def test_the_reranker_has_a_deadline(folder: Path, tmp_path: Path) -> None:
+    class Slow(Reversing):
+        batch = 1
+
+        def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+            time.sleep(0.1)
+            return super().score(question, texts)
+
+    with pincite.open(
+        tmp_path / "r.pincite", encoder=HashEncoder(), generator="none", reranker=Slow(), rerank_seconds=0.05
+    ) as library:
+        library.add(folder)
+        found = library.search(QUESTION)
+        stage = next(stage for stage in found.trace.stages if stage.name == "rerank")
+        assert stage.detail["stopped"] == "1 of 3 passages were scored within 0.05 seconds."
+        assert not any("rerank" in hit.scores for hit in found)

@@ -29,6 +29,17 @@ def models(settings: Settings) -> list[dict[str, Any]]:
     return [asdict(row) for row in list_models(models_dir(settings))]
 
 
+def models_in_use(settings: Settings) -> list[str]:
+    """Name the models in use that Pincite keeps files of."""
+    names = (settings.encoder, settings.generator, settings.reranker)
+    return [name.removeprefix("openvino:").removeprefix("llama:") for name in names if not _is_elsewhere(name)]
+
+
+def _is_elsewhere(name: str) -> bool:
+    """Tell that no files are kept for a model: there is none, it is at an endpoint, or another library keeps them."""
+    return name in ("", "none") or name.startswith(("openai:", "st:", "transformers:", "http:", "https:"))
+
+
 def model_path(name: str, settings: Settings, *, pull: bool = False, progress: Progress | None = None) -> Path:
     """Give the verified place of a model; download it first if ``pull`` says so.
 
@@ -63,7 +74,7 @@ def doctor(library: Library) -> dict[str, Any]:
     checks = [
         Check("python", sys.version_info >= (3, 11), f"{platform.python_version()} on {platform.platform()}"),
         Check("configuration", True, f"{config_path()}" + ("" if config_path().exists() else " (none; defaults)")),
-        *(_model_check(settings, kind) for kind in ("encoder", "generator")),
+        *(_model_check(settings, kind) for kind in ("encoder", "generator", "reranker")),
         *library.store.verify(),
         *_stale_checks(library),
     ]
@@ -79,8 +90,8 @@ def doctor(library: Library) -> dict[str, Any]:
 def _model_check(settings: Settings, kind: str) -> Check:
     """Check that a model in use is here and whole, and say what runs it."""
     name = getattr(settings, kind)
-    if name == "none" or name.startswith(("openai:", "st:", "transformers:")):
-        return Check(kind, True, f"{name}: not kept by Pincite")
+    if _is_elsewhere(name):
+        return Check(kind, True, f"{name.partition('?')[0] or 'none'}: not kept by Pincite")
     try:
         path = model_path(name.removeprefix("openvino:").removeprefix("llama:"), settings)
     except ModelError as error:
@@ -92,7 +103,7 @@ def _runtime(name: str, kind: str) -> str:
     """Say what runs a local model."""
     from pincite.models.generators.default import DEFAULT_RUNTIME
 
-    scheme = name.partition(":")[0] if ":" in name else "openvino" if kind == "encoder" else DEFAULT_RUNTIME
+    scheme = name.partition(":")[0] if ":" in name else DEFAULT_RUNTIME if kind == "generator" else "openvino"
     return f"runs on the CPU with {'OpenVINO' if scheme == 'openvino' else 'llama.cpp'}"
 
 

@@ -29,6 +29,8 @@ class Settings:
     generator: str = _setting(
         "smollm2-135m-instruct", "name", "The instruction model; 'none' answers with quotes only."
     )
+    reranker: str = _setting("", "name or URL", "The model that looks again at the best passages; empty: none.")
+    rerank_seconds: float = _setting(2.0, "seconds", "Deadline of the reranker; then the order stays as it was.")
     base_url: str = _setting("", "URL", "The OpenAI-compatible endpoint of 'openai:MODEL' generators and encoders.")
     adapter: str = _setting("", "path", "A LoRA adapter for the local generator.")
     mode: str = _setting("hybrid", "hybrid/vector/keyword", "How to search.")
@@ -152,6 +154,7 @@ _RANGES = {
     "evidence_tokens": (32, 1_000_000),
     "answer_tokens": (1, 100_000),
     "answer_seconds": (0.1, 86_400.0),
+    "rerank_seconds": (0.01, 3600.0),
     "threads": (0, 1024),
 }
 

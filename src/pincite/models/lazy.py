@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from pincite.models.load import load_encoder, load_generator
+from pincite.models.load import load_encoder, load_generator, load_reranker
 from pincite.models.protocols import Encoder, Generator, Reranker
 
 Progress = Callable[[str, int, int], None]
@@ -20,15 +20,25 @@ class Models:
     encoder_name: str
     generator_name: str  # "none" for none
     folder: Path
+    reranker_name: str = ""  # "" or "none" for none
+    rerank_seconds: float = 2.0
     offline: bool = False
     threads: int = 0
     base_url: str = ""
     adapter: str = ""
     progress: Progress | None = None  # called with (model, bytes done, bytes in all) while one is downloaded
-    reranker: Reranker | None = None
     loaded_encoder: Encoder | None = None
     loaded_generator: Generator | None = None
+    loaded_reranker: Reranker | None = None
     _lock: Lock = field(default_factory=Lock)
+
+    def use(
+        self, encoder: Encoder | str | None, generator: Generator | str | None, reranker: Reranker | str | None
+    ) -> None:
+        """Take the models that are given as objects; with names and None, those that the settings name are loaded."""
+        self.loaded_encoder = None if isinstance(encoder, str) else encoder
+        self.loaded_generator = None if isinstance(generator, str) else generator
+        self.loaded_reranker = None if isinstance(reranker, str) else reranker
 
     def encoder(self) -> Encoder:
         """Give the encoder.
@@ -66,3 +76,21 @@ class Models:
                     progress=self.progress,
                 )
             return self.loaded_generator
+
+    def reranker(self) -> Reranker | None:
+        """Give the reranker; None when there is to be none.
+
+        Raises:
+            ModelError: it cannot be used.
+        """
+        with self._lock:
+            if self.loaded_reranker is None and self.reranker_name not in ("", "none"):
+                self.loaded_reranker = load_reranker(
+                    self.reranker_name,
+                    models_dir=self.folder,
+                    offline=self.offline,
+                    threads=self.threads,
+                    seconds=self.rerank_seconds,
+                    progress=self.progress,
+                )
+            return self.loaded_reranker

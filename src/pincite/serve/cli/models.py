@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
             else:
                 render.say(f"{row['name']:<26} {row['kind']:<10} {row['size'] / 1e6:6.0f} MB  {row['status']}")
         return 0
-    names = [args.name] if args.action == "path" else args.names or [chosen.encoder, chosen.generator]
+    names = [args.name] if args.action == "path" else args.names or manage.models_in_use(chosen)
     for name in names:
         path = manage.model_path(name, chosen, pull=args.action == "pull", progress=render.Progress().download)
         if args.json:

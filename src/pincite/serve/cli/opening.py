@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pincite.settings import Settings
     from pincite.store.filters import Filter
 
-_NAMES = ("library", "offline", "encoder", "generator", "base_url", "adapter", "mode", "limit")
+_NAMES = ("library", "offline", "encoder", "generator", "reranker", "base_url", "adapter", "mode", "limit")
 
 
 def overrides(args: argparse.Namespace) -> dict[str, Any]:
@@ -45,6 +45,9 @@ def search_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         help="only documents whose field (path, title, language, media_type or metadata) fits: "
         "FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD<=VALUE, or FIELD~GLOB; all of several must fit",
+    )
+    parser.add_argument(
+        "--reranker", metavar="NAME", help="the model that looks again at the best passages (default: none)"
     )
     parser.add_argument("--no-refresh", action="store_true", help="do not look for changes on disk first")
 
