@@ -353,10 +353,13 @@ def test_a_killed_writer_leaves_nothing_behind(tmp_path):
     truth, path = saved(tmp_path, 30)
     stray = path.with_name(f"{path.name}.0123.tmp")
     stray.write_bytes(b"half")
+    folder = path.with_name(f"{path.name}.4567.tmp")
+    folder.mkdir()
+    (folder / "data").write_bytes(b"half")
     truth.put_many(["more"] * 30, random_vectors(30, seed=6))
     index = opened(tmp_path, truth)
     index.save()
-    assert not stray.exists()
+    assert sorted(tmp_path.glob(f"{path.name}*")) == [path]
     assert not opened(tmp_path, truth).rebuilt
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,13 +96,13 @@ class CodeIndex:
                 return keys[inside][:limit], scores[inside][:limit]
         return _row(self._index.search(query, limit, allowlist=allow.astype(np.uint64)))
 
-    def to_bytes(self) -> tuple[bytes, ...]:
-        """Give the keys (int64, little endian) and turbovec's own format."""
-        return self._keys.astype("<i8").tobytes(), self._index.to_bytes()
+    def dump(self, path: Path) -> None:
+        """Write turbovec's own format: by itself, since as bytes it would take the memory of a second index."""
+        self._index.write(str(path), durable=False)
 
     @classmethod
     def from_bytes(cls, keys: bytes, codes: bytes) -> CodeIndex:
-        """Undo ``to_bytes``; ValueError when the bytes fit no index."""
+        """Undo ``dump``; ValueError when the bytes fit no index."""
         import turbovec
 
         index = cls.__new__(cls)

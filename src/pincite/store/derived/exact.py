@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,14 +132,13 @@ class ExactIndex:
             keys, vectors = keys[near], vectors[near]
         return best(keys, dot(vectors, vector), limit)
 
-    def to_bytes(self) -> tuple[bytes, ...]:
-        """Give the keys (int64) and the rows (float32), both little endian."""
-        keys, vectors = self._rows
-        return keys.astype("<i8").tobytes(), vectors.astype("<f4").tobytes()
+    def dump(self, path: Path) -> None:
+        """Write the rows, float32, little endian."""
+        path.write_bytes(self.vectors.astype("<f4", copy=False).data)
 
     @classmethod
     def from_bytes(cls, data: bytes, dimension: int) -> ExactIndex:
-        """Undo ``to_bytes``; ValueError when the bytes fit no index."""
+        """Undo ``dump``; ValueError when the bytes fit no index."""
         rows, rest = divmod(len(data), 8 + 4 * dimension)
         if rest:
             raise ValueError("the length fits no number of rows")

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import struct
 import sys
 import time
@@ -73,13 +74,22 @@ def load_stamp(path: Path) -> Stamp | None:
         return None
 
 
-def write_atomic(path: Path, *parts: bytes) -> None:
-    """Replace a file: new name, fsync, rename, fsync of the folder. A crash leaves the old file or the new one."""
+def write_atomic(path: Path, *parts: bytes | Path) -> None:
+    """Replace a file: new name, fsync, rename, fsync of the folder. A crash leaves the old file or the new one.
+
+    Args:
+        path: the file; its folder exists.
+        *parts: what it shall hold, in order: bytes, or files to copy.
+    """
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
     try:
         with temporary.open("xb") as stream:
             for part in parts:
-                stream.write(part)
+                if isinstance(part, Path):
+                    with part.open("rb") as source:
+                        shutil.copyfileobj(source, stream, 1 << 20)
+                else:
+                    stream.write(part)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
@@ -92,7 +102,10 @@ def write_atomic(path: Path, *parts: bytes) -> None:
 def sweep(path: Path) -> None:
     """Remove what killed writers of a file left behind; only for the holder of its lock."""
     for stray in path.parent.glob(f"{path.name}.*{TEMPORARY}"):
-        stray.unlink(missing_ok=True)
+        if stray.is_dir():
+            shutil.rmtree(stray, ignore_errors=True)
+        else:
+            stray.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
@@ -106,9 +119,9 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def checksum(path: Path, length: int | None = None) -> int:
-    """Compute the CRC-32 of a file, or of its leading bytes: 4 GB/s, and it finds every flip of one byte."""
-    value, left = 0, path.stat().st_size if length is None else length
+def checksum(path: Path, length: int | None = None, value: int = 0) -> int:
+    """Go on from a CRC-32 with a file, or its leading bytes: 4 GB/s, and it finds every flip of one byte."""
+    left = path.stat().st_size if length is None else length
     with path.open("rb") as stream:
         while left > 0 and (part := stream.read(min(left, 1 << 20))):
             value, left = zlib.crc32(part, value), left - len(part)

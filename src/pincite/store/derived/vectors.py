@@ -6,6 +6,7 @@ import hashlib
 import threading
 import zlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from pincite.errors import LibraryBusy, LibraryDamaged, SpaceMismatch
 from pincite.store.derived.codes import CodeIndex, usable
 from pincite.store.derived.exact import ExactIndex, Keys, Vectors, best, dot, held
-from pincite.store.derived.stamp import Stamp, locked, read_stamp, sweep, write_atomic
+from pincite.store.derived.stamp import TEMPORARY, Stamp, checksum, locked, read_stamp, sweep, write_atomic
 from pincite.store.derived.truth import Truth
 from pincite.types import Candidate, Check
 
@@ -199,18 +200,21 @@ class VectorIndex:
     # --- the file: a stamp, the keys, the engine's bytes
 
     def _write(self) -> None:
-        keys, data = self._engine.to_bytes()
-        detail: dict[str, str | int | bool] = {
-            "engine": self._engine.name,
-            "keys": len(keys),
-            "data": len(data),
-            "crc": zlib.crc32(data, zlib.crc32(keys)),
-        }
-        stamp = Stamp(KIND, self._truth.identity, self._fingerprint, self._sequence, detail)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(self._path.parent / "vectors.lock", LOCK_SECONDS):
+        folder, keys = self._path.parent, self._engine.keys.astype("<i8").tobytes()
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / "vectors.lock", LOCK_SECONDS):
             sweep(self._path)
-            write_atomic(self._path, stamp.encode(), keys, data)
+            with TemporaryDirectory(prefix=f"{self._path.name}.", suffix=TEMPORARY, dir=folder) as scratch:
+                data = Path(scratch) / "data"
+                self._engine.dump(data)
+                detail: dict[str, str | int | bool] = {
+                    "engine": self._engine.name,
+                    "keys": len(keys),
+                    "data": data.stat().st_size,
+                    "crc": checksum(data, value=zlib.crc32(keys)),
+                }
+                stamp = Stamp(KIND, self._truth.identity, self._fingerprint, self._sequence, detail)
+                write_atomic(self._path, stamp.encode(), keys, data)
 
     def _load(self) -> None:
         stamp, keys, data = self._read_file()
