@@ -32,7 +32,7 @@ QUOTES = str.maketrans(
 )
 REMARK = regex.compile(
     r"needs.ocr|OCR|error|clean|empty|lam-alef|hyphen|pages|bounded|U\+|2 GiB|limit|TABLE"
-    r"|^\"GIANT|^\"more|silent|see |crash|/Count"
+    r"|^\"GIANT|^\"more|silent|see |crash|loop|RSS|RecursionError|/Count"
 )
 BY_HAND = {  # what the list says in words
     "pdf/twocol_tracemonkey.pdf": (("mixed-mode execution approach",), ("\ufffe", "mixedmode")),
