@@ -3,8 +3,8 @@
     python bench/quality/answer_shapes.py DATA_FOLDER [--generator NAME] [--questions 60] [--work FOLDER]
 
 xquad/en, retrieval included. "quotes": no generator; "plain": the draft as written, unchecked; "always": checked prose
-and the quotes; "when_needed": prose, flagged, and quotes where none of it is supported, asked to cite. "prose": drafts of
-which at least one sentence is supported, and how many of those hold the gold answer in their supported sentences.
+and the quotes; "when_needed": prose, flagged, and quotes where none of it is supported, asked to cite. "prose": drafts
+of which at least one sentence is supported, and how many of those hold the gold answer in their supported sentences.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python bench/quality/planted_errors.py DATA_FOLDER [--sentences 1200] [--show 3]
 
-The cited text is the sentence itself, so alignment plays no part; the support score is given a high cosine. False alarms are
-counted on the sentences themselves cut after their first clause: every word of those is true.
+The cited text is the sentence itself, so alignment plays no part; the support score is given a high cosine. False
+alarms are counted on the sentences themselves cut after their first clause: every word of those is true.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pincite.ground.verify import verify
 from pincite.text import sentences
 
 AUXILIARY = r"\b(is|was|are|were|can|could|will|would|has|have|had)\b"
-UNITS = (("percent", "dollars"), ("%", " km"), ("million", "billion"), ("km", "miles"), ("years", "days"), ("metres", "feet"))
+UNITS = (("percent", "dollars"), ("%", " km"), ("million", "billion"), ("km", "miles"), ("years", "days"))
 
 
 def true_sentences(data, count, rng):

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def fit(x, y, weight=None, penalty=1.0, rounds=50):
-    """Fit by Newton's method with an L2 penalty on standardised features; weights are for the raw features, bias last."""
+    """Fit by Newton's method, L2 penalty on standardised features; the weights are for the raw features, bias last."""
     mean, spread = x.mean(axis=0), x.std(axis=0)
     spread[spread == 0] = 1.0
     z = np.hstack([(x - mean) / spread, np.ones((len(x), 1))])

@@ -88,7 +88,9 @@ def test_nothing_supported_leads_to_quotes(encoder):
 
 def test_small_models_show_only_what_is_supported_and_quotes_with_it(encoder):
     answer = ask(generator=Scripted(GOOD + " Bananas are yellow.", name="tiny-135m"), encoder=encoder)
-    assert answer.text.startswith("The KV cache keeps the keys and values of earlier tokens. [1]\n\n" + KV + " [1]")
+    assert answer.text.startswith(KV + " [1]")
+    assert answer.text.endswith("\n\nThe KV cache keeps the keys and values of earlier tokens. [1]")
+    assert answer.generator == "tiny-135m"
     assert "Bananas" not in answer.text
     assert any("Bananas" in finding.message for finding in answer.findings)
     assert {claim.verdict for claim in answer.claims} == {"supported"}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pincite.generate.evidence import Ranking, Sentence, distinct, relevant
 
-_NEAR = 0.75  # of the best score: a further quote must be nearly as good as the first
+_NEAR = 0.7  # of the best score: a further quote must be nearly as good as the first
 
 
 def best_quotes(ranking: Ranking, *, limit: int = 3, near: float = _NEAR) -> list[Sentence]:
@@ -14,8 +12,3 @@ def best_quotes(ranking: Ranking, *, limit: int = 3, near: float = _NEAR) -> lis
     ranked = distinct(relevant(ranking))
     floor = near * ranked[0].score if ranked else 0.0
     return [sentence for sentence in ranked if sentence.score >= floor][:limit]
-
-
-def quoted(sentences: Sequence[Sentence], numbers: Sequence[int]) -> str:
-    """Write the extractive answer: each quote verbatim on a line of its own, its citation number behind it."""
-    return "\n".join(f"{sentence.text} [{number}]" for sentence, number in zip(sentences, numbers, strict=True))
