@@ -29,7 +29,6 @@ READ_HERE = (
 NOT_FOR_US = {
     "csv/semicolon.csv",  # wants a pipe table
     "csv/comma_in_cell.csv",  # wants a pipe table
-    "adoc/pandoc.adoc",  # wants Markdown headings
     "txt/cp500.txt",  # the word that is asked for is not in the document
     "tex/attention.tex",  # wants the commands taken out
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path, PurePath
 
@@ -60,6 +61,12 @@ CODE_TYPES, DATA_TYPES = tuple(_TABLES["code"]), tuple(_TABLES["data"])
 _BY_EXTENSION = {
     extension: kind for table in _TABLES.values() for kind, names in table.items() for extension in names.split()
 }
+_BEGINS_MAIL = re.compile(  # two lines of headers that mail begins with, or the line that parts mails in a mailbox
+    rb"(?:From \S+ [^\r\n]*\d{4}[^\r\n]*\r?\n)?"
+    rb"(?:(?:Return-Path|Received|Delivered-To|X-[\w-]+|MIME-Version|Message-ID|DKIM-Signature|From|To|Date|Subject|"
+    rb"Content-Type):[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*){2}",
+    re.IGNORECASE,
+)
 _PDF_JUNK = 1024  # bytes that may stand before a PDF's signature (ISO 32000-1, annex H.3.4.1)
 
 
@@ -83,6 +90,10 @@ def media_type(name: str, head: bytes) -> str:
         return {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}[head[8:12]]
     if head[4:8] == b"ftyp":
         return "video/mp4"
+    if head[257:262] == b"ustar":
+        return "application/x-tar"
+    if extension in ("eml", "mbox") and _BEGINS_MAIL.match(head):  # even if its parts are not text
+        return str(_BY_EXTENSION[extension])
     binary = looks_binary(head)
     if b"%PDF-" in head[:_PDF_JUNK] and (binary or extension == "pdf"):
         return "application/pdf"
@@ -114,6 +125,10 @@ def _sniffed(head: bytes) -> str:
     start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "text/html"
+    if _BEGINS_MAIL.match(head):
+        return "application/mbox" if head.startswith(b"From ") else "message/rfc822"
+    if start.startswith(b"webvtt"):
+        return "text/x-subtitles"
     if start.startswith(b"<?xml"):
         return "application/xml"
     if start.startswith(b"#!"):

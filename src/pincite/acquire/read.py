@@ -18,13 +18,14 @@ from pincite.types import Reading, Scalar, Source
 __all__ = ["READERS", "document_id", "load", "path_of", "read", "uri_of"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
+_OPEN = "application/vnd.oasis.opendocument."
 # Media type: a reader, or the name of the module in readers/ whose ``read`` is one (imported at first use).
 READERS: dict[str, Reader | str] = {
     "text/plain": "text",
-    "text/x-asciidoc": "text",
-    "text/x-tex": "text",
-    "text/x-org": "text",
-    "text/x-subtitles": "text",
+    "text/x-asciidoc": "markup",
+    "text/x-tex": "markup",
+    "text/x-org": "markup",
+    "text/x-subtitles": "subtitles",
     "text/markdown": "markdown",
     "text/html": "html",
     "text/x-rst": "rst",
@@ -35,28 +36,33 @@ READERS: dict[str, Reader | str] = {
         (
             f"{_OFFICE}spreadsheetml.sheet",
             "application/vnd.ms-excel",
-            "application/vnd.oasis.opendocument.spreadsheet",
+            f"{_OPEN}spreadsheet",
         ),
         sandboxed("sheets"),
     ),
+    **dict.fromkeys((f"{_OPEN}text", f"{_OPEN}presentation"), sandboxed("odf")),
+    "application/rtf": sandboxed("rtf"),
+    "application/epub+zip": sandboxed("epub"),
+    "application/x-ipynb+json": sandboxed("notebook"),
+    **dict.fromkeys(("message/rfc822", "application/mbox"), sandboxed("mail")),
+    "application/vnd.ms-outlook": sandboxed("msg"),
     **dict.fromkeys(CODE_TYPES, "code"),
     **dict.fromkeys(DATA_TYPES, "data"),
 }
-_CALLED = {  # the beginning of a media type: what people call it
-    "application/vnd.openxml": "an office document",
-    "application/vnd.oasis": "an office document",
-    "application/vnd.ms": "an office document",
-    "application/msword": "an office document",
-    "application/x-ole": "an old office document",
-    "application/rtf": "a rich text document",
-    "application/epub": "an e-book",
-    "application/x-ipynb": "a notebook",
-    "application/mbox": "a mailbox",
-    "message/": "a mail",
-    "image/": "an image",
-    "audio/": "a sound",
-    "video/": "a film",
-    "application/zip": "an archive",
+_AS_TEXT = "Save it as text, Markdown or HTML, and add that."
+_CURRENT = "Save it in the current format of the program, and add that."
+_UNREAD = {  # the beginning of a media type: what people call it, and what to do
+    "application/vnd.openxml": ("an office document", _AS_TEXT),
+    "application/vnd.oasis": ("an office document", _AS_TEXT),
+    "application/vnd.ms": ("an office document of before 2007", _CURRENT),
+    "application/msword": ("an office document of before 2007", _CURRENT),
+    "application/x-ole": ("an office document of before 2007", _CURRENT),
+    "application/vnd.rar": ("an archive", "Unpack it, and add what is inside."),
+    "application/x-7z": ("an archive", "Unpack it, and add what is inside."),
+    "application/zip": ("an archive", "Unpack it, and add what is inside."),
+    "image/": ("an image", _AS_TEXT),
+    "audio/": ("a sound", "Add what is said in it, as subtitles or text."),
+    "video/": ("a film", "Add what is said in it, as subtitles or text."),
 }
 _INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
@@ -91,8 +97,8 @@ def _reader(media_type: str, name: str) -> Reader:
     """Find a media type's reader."""
     entry = READERS.get(media_type)
     if entry is None:
-        called = next((called for start, called in _CALLED.items() if media_type.startswith(start)), "no text")
-        fix = "Save it as text, Markdown or HTML, and add that."
+        known = (about for start, about in _UNREAD.items() if media_type.startswith(start))
+        called, fix = next(known, ("no text", _AS_TEXT))
         raise SourceUnsupported(f"{name} is {called} ({media_type}), which is not readable yet.", fix=fix)
     if isinstance(entry, str):
         return cast(Reader, import_module(f"pincite.acquire.readers.{entry}").read)

@@ -1,0 +1,243 @@
+"""ODT and ODP: text and slides of OpenDocument, packed or as one flat XML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pincite.acquire.package import Package
+from pincite.acquire.readers.base import one_line, stem
+from pincite.acquire.readers.dom import Piece, assembled, list_line, paged, rows_text
+from pincite.acquire.readers.ooxml import protected
+from pincite.acquire.readers.xml import attribute, child, descendants, local, number, parse_xml
+from pincite.types import Reading, Scalar
+
+_SKIPPED = frozenset({"tracked-changes", "sequence-decls", "forms", "variable-decls", "settings", "notes", "desc"})
+_CONTENTS = frozenset({"table-of-content", "alphabetical-index", "illustration-index", "table-index"})
+_WIDE = 1000  # most columns and rows that a repeated cell is written out for
+_LONG_CELL = 400  # characters of a cell on average: a table of longer ones only arranges the page
+_META = {  # of meta.xml: our name
+    "creator": "author", "initial-creator": "author", "creation-date": "created", "date": "date", "subject": "subject",
+    "description": "description", "language": "language", "keyword": "keywords",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What is known of the styles, and what has been written so far."""
+
+    numbered: dict[str, set[int]]  # list style: its levels that show numbers
+    pieces: list[Piece] = field(default_factory=list)
+    boxes: list[Any] = field(default_factory=list)  # of the paragraph that is being written
+    notes: list[Any] = field(default_factory=list)  # their bodies, None once written
+    comments: list[Any] = field(default_factory=list)
+    title: str = ""
+
+    def inline(self, node: Any) -> str:
+        """Give the text inside an element; notes, comments and text boxes wait for their turn."""
+        parts = [node.text or ""]
+        for inner in node:
+            parts += [self._part(inner, local(inner)), inner.tail or ""]
+        return "".join(parts)
+
+    def _part(self, node: Any, name: str) -> str:
+        if name == "s":
+            return " " * min(100, number(attribute(node, "c"), 1))
+        if name in ("tab", "line-break"):
+            return " " if name == "tab" else "\n"
+        if name == "note":
+            self.notes.append(child(node, "note-body"))
+            return f"[^{len(self.notes)}]"
+        if name == "annotation":
+            self.comments.append(node)
+        elif name == "frame":
+            self.boxes.append(node)
+        elif name not in ("annotation-end", "tracked-changes", "ruby-text", ""):
+            return self.inline(node)
+        return ""
+
+    def blocks(self, container: Any) -> None:
+        """Write the paragraphs, lists and tables inside an element."""
+        for node in container:
+            self.block(node, local(node))
+
+    def block(self, node: Any, name: str) -> None:
+        """Write one element, by its local name."""
+        if name in ("p", "h"):
+            self._paragraph(node, min(9, number(attribute(node, "outline-level"), 1)) if name == "h" else 0)
+        elif name == "list":
+            self._list(node, "", 0)
+        elif name == "table":
+            self._table(node)
+        elif name in _CONTENTS:
+            self.pieces += [Piece("furniture", piece.text) for piece in self.apart(node)]
+        elif name not in _SKIPPED:
+            self.blocks(node)
+
+    def _paragraph(self, node: Any, level: int) -> None:
+        """Write a paragraph or heading, then what is anchored to it."""
+        outer, self.boxes = self.boxes, []
+        text = _spaced(self.inline(node))
+        if level and text:
+            label = one_line(text, 1000)
+            self.pieces.append(Piece("heading", f"{'#' * min(6, level)} {label}", level, label))
+        elif text:
+            self.title = self.title or (one_line(text) if attribute(node, "style-name") == "Title" else "")
+            self.pieces.append(Piece("paragraph", text))
+        boxes, self.boxes = self.boxes, outer
+        for box in boxes:
+            self.blocks(box)
+
+    def _list(self, node: Any, style: str, level: int) -> None:
+        """Write a list, and those within, as one piece."""
+        lines = list(self._items(node, attribute(node, "style-name") or style, level))
+        self.pieces.append(Piece("list", "\n".join(lines)))
+
+    def _items(self, node: Any, style: str, level: int) -> Iterator[str]:
+        count = 0
+        for item in node:
+            for inner in item if local(item) in ("list-item", "list-header") else ():
+                if local(inner) == "list":
+                    yield from self._items(inner, attribute(inner, "style-name") or style, min(level + 1, 9))
+                elif local(inner) in ("p", "h") and (text := _spaced(self.inline(inner))):
+                    count += 1
+                    is_numbered = level + 1 in self.numbered.get(style, ())
+                    yield list_line(text, f"{count}." if is_numbered else "-", level)
+
+    def _table(self, node: Any) -> None:
+        """Write a table, a row a line; one that only arranges the page as what is in its cells."""
+        rows = [row for row in descendants(node, "table-row") if _own(row, node)]
+        cells = [[cell for cell in row if local(cell) in ("table-cell", "covered-table-cell")] for row in rows]
+        size = sum(len("".join(cell.itertext())) for row in cells for cell in row)
+        nested = next(descendants(node, "table"), None) is not None
+        if nested or all(len(row) < 2 for row in cells) or size > _LONG_CELL * sum(map(len, cells)):
+            for row in cells:
+                for cell in row:
+                    self.blocks(cell)
+        else:
+            lines = [text for row in cells for text in [rows_text([self._row(row)])] if text]
+            self.pieces.append(Piece("table", "\n".join(lines)))
+
+    def _row(self, cells: list[Any]) -> list[str]:
+        texts: list[str] = []
+        for cell in cells:
+            text = " ".join(" ".join(piece.label or piece.text for piece in self.apart(cell)).split())
+            texts += [text] * min(number(attribute(cell, "number-columns-repeated"), 1), max(1, _WIDE - len(texts)))
+        return texts
+
+    def apart(self, node: Any) -> list[Piece]:
+        """Give the pieces inside an element without adding them."""
+        outer, self.pieces = self.pieces, []
+        self.blocks(node)
+        inner, self.pieces = self.pieces, outer
+        return inner
+
+    def take(self) -> list[Piece]:
+        """Give all that was written, with its notes and comments behind, and begin anew; notes count on."""
+        for index, body in enumerate(self.notes):
+            if body is not None:
+                text = "\n".join(piece.text for piece in self.apart(body))
+                self.pieces.append(Piece("paragraph", f"[^{index + 1}]: {text}"))
+                self.notes[index] = None
+        for comment in self.comments:
+            author = one_line("".join(text for name in descendants(comment, "creator") for text in name.itertext()))
+            text = "\n".join(_spaced(self.inline(line)) for line in descendants(comment, "p"))
+            self.pieces.append(Piece("paragraph", f"Comment ({author}): {text}"))
+        pieces, self.pieces, self.comments = self.pieces, [], []
+        return pieces
+
+
+def _own(row: Any, table: Any) -> bool:
+    """Tell whether a row is of the table itself, not of one within."""
+    return next((above for above in row.iterancestors() if local(above) == "table"), None) is table
+
+
+def _spaced(text: str) -> str:
+    """White space is one space, as the format has it; a line break that is meant stays."""
+    return "\n".join(" ".join(line.split()) for line in text.split("\n")).strip()
+
+
+def read(data: bytes, name: str, media_type: str) -> Reading:
+    """Read a text document or a presentation.
+
+    Args:
+        data: the document.
+        name: the file's name, the title when there is no better.
+        media_type: not used; the content says which it is.
+
+    Returns:
+        Headings ("## Label"), lists, tables ("| ... |") and paragraphs in order, then notes ("[^1]: ...") and
+        comments; deleted text of tracked changes is out, tables of contents are furniture. A presentation has a page
+        for each slide, labelled with its name, with the speaker's notes. Metadata: what the document states of itself.
+
+    Raises:
+        SourceError: damaged, protected, or larger inside than is reasonable.
+    """
+    content, meta, styles = _parts(data)
+    walk = _Walk(_numbered([content, styles]))
+    body = child(content, "body")
+    metadata, title = _metadata(meta)
+    slides = child(body, "presentation") if body is not None else None
+    if slides is None:
+        walk.blocks(body if body is not None else ())
+        text, blocks = assembled(walk.take())
+        pages: tuple[Any, ...] = ()
+    else:
+        parts = [(one_line(attribute(page, "name")), _slide(walk, page)) for page in slides if local(page) == "page"]
+        text, blocks, pages = paged(parts)
+    heading = next((block.label for block in blocks if block.kind == "heading"), "")
+    return Reading(text, walk.title or title or heading or stem(name), blocks, pages, metadata)
+
+
+def _parts(data: bytes) -> tuple[Any, Any, Any]:
+    """Give content, metadata and styles; of a flat file they are one."""
+    if not data.startswith(b"PK"):
+        root = parse_xml(data)
+        return root, root, root
+    package = Package(data)
+    if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
+        raise protected()
+    parts = (parse_xml(package.read(part), part) for part in ("meta.xml", "styles.xml") if part in package)
+    found = {local(root): root for root in parts}
+    content = parse_xml(package.read("content.xml"), "content.xml")
+    return content, found.get("document-meta"), found.get("document-styles")
+
+
+def _numbered(roots: list[Any]) -> dict[str, set[int]]:
+    """Find which levels of which list styles show numbers."""
+    return {
+        attribute(style, "name"): {
+            number(attribute(level, "level"), 1) for level in style if local(level) == "list-level-style-number"
+        }
+        for root in roots
+        if root is not None
+        for style in descendants(root, "list-style")
+    }
+
+
+def _metadata(root: Any) -> tuple[dict[str, Scalar], str]:
+    """Give what the document states of itself, and its title."""
+    holder = child(root, "meta")
+    nodes = list(holder) if holder is not None else []
+    values = {local(node): one_line("".join(node.itertext()), 1000) for node in reversed(nodes)}
+    found: dict[str, Scalar] = {}
+    for key, ours in _META.items():
+        if values.get(key):
+            found.setdefault(ours, values[key])
+    return found, one_line(values.get("title", ""))
+
+
+def _slide(walk: _Walk, page: Any) -> list[Piece]:
+    """Write a slide, the object with its title first, and the speaker's notes."""
+    shapes = [shape for shape in page if local(shape) not in ("notes", "forms", "animations")]
+    for shape in sorted(shapes, key=lambda one: attribute(one, "class") != "title"):
+        if attribute(shape, "class") == "title":
+            label = " ".join(" ".join(piece.text for piece in walk.apart(shape)).split())
+            walk.pieces.append(Piece("heading", f"# {label}" if label else "", 1, label))
+        else:
+            walk.block(shape, local(shape))
+    notes = child(page, "notes")
+    text = "\n".join(piece.text for piece in walk.apart(notes)) if notes is not None else ""
+    walk.pieces.append(Piece("paragraph", f"Notes: {text}" if text else ""))
+    return walk.take()

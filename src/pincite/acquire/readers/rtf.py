@@ -1,0 +1,392 @@
+"""RTF: text in its code pages, headings by style or outline level, tables, lists, notes; no recursion, any depth."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from pincite.acquire.readers.base import one_line, stem, words
+from pincite.acquire.readers.dom import Piece, assembled, rows_text
+from pincite.acquire.readers.rtf_words import CHARACTERS, CHARSETS, SHOWN, SKIPPED, SYMBOLS, TOKEN
+from pincite.errors import SourceUndecodable
+from pincite.types import BlockKind, Reading, Scalar
+
+_INFO = ("title", "author", "subject", "keywords")
+_HEADING = re.compile(r"heading ?([1-9])$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """What a group inherits from the one around it."""
+
+    page: str = "cp1252"  # the code page
+    fallback: int = 1  # characters that stand for a \\u in old programs
+    hidden: bool = False
+    deleted: bool = False
+    skipped: bool = False  # the destination holds no text
+    sink: int = 0  # which of the sinks takes the text
+
+
+@dataclass(slots=True)
+class _Sink:
+    """Where text goes: the body, or a destination of its own."""
+
+    kind: str
+    parts: list[str] = field(default_factory=list)
+
+
+class _Scan:
+    """One pass over the tokens."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.position = 0
+        self.format = _Format()
+        self.stack: list[_Format] = []
+        self.sinks = [_Sink("body")]
+        self.bytes = bytearray()  # of characters that may have several
+        self.skip = 0  # characters to leave out behind a \\u
+        self.starred = False
+        self.default_page = "cp1252"
+        self.fonts: dict[int, str] = {}
+        self.font = 0
+        self.levels: dict[int, int] = {}  # style: level of heading
+        self.style = self.level = 0
+        self.in_table = False
+        self.row: list[str] = []
+        self.rows: list[list[str]] = []
+        self.pieces: list[Piece] = []
+        self.behind: list[Piece] = []  # notes, comments, furniture
+        self.notes = 0
+        self.title = ""
+        self.metadata: dict[str, Scalar] = {}
+        self.left_out = {"hidden_text": 0, "deleted_text": 0}
+
+    def run(self) -> None:
+        """Read all tokens; a file that ends early ends all its groups."""
+        while self.position < len(self.data):
+            match = TOKEN.match(self.data, self.position)
+            if match is None:
+                break
+            self.position = match.end()
+            word, value, code, symbol, brace, text = match.groups()
+            if text is not None or code is not None:
+                self._raw(text if text is not None else bytes([int(code, 16)]))
+            elif brace == b"{":
+                self._flush()
+                self.stack.append(self.format)
+            elif brace == b"}":
+                self._close()
+            elif symbol is not None:
+                self._symbol(symbol)
+            elif word is not None:
+                self._word(word.decode("ascii").lower(), None if value is None else int(value))
+        while self.stack:
+            self._close()
+        self._end_paragraph()
+        self._end_table()
+
+    # --- text
+
+    def _raw(self, text: bytes) -> None:
+        """Take bytes in the code page of the font."""
+        drop = min(self.skip, len(text))
+        self.skip -= drop
+        if not self.format.skipped:
+            self.bytes += text[drop:]
+
+    def _flush(self) -> None:
+        """Decode the bytes that wait."""
+        if self.bytes:
+            text = bytes(self.bytes).decode(self.format.page, "replace")
+            self.bytes.clear()
+            self._text(text)
+
+    def _text(self, text: str) -> None:
+        if self.format.hidden or self.format.deleted:
+            self.left_out["hidden_text" if self.format.hidden else "deleted_text"] += len(text)
+        elif not self.format.skipped:
+            self.sinks[self.format.sink].parts.append(text)
+
+    def _symbol(self, symbol: bytes) -> None:
+        if symbol == b"*":
+            self.starred = True
+        elif self.skip and symbol in SYMBOLS:
+            self.skip -= 1
+        elif symbol in (b"\r", b"\n"):
+            self._word("par", None)
+        elif symbol in SYMBOLS:
+            self._flush()
+            self._text(SYMBOLS[symbol])
+
+    # --- groups
+
+    def _close(self) -> None:
+        """End a group; if it was a destination of its own, its text is complete."""
+        self._flush()
+        self.starred, self.skip = False, 0
+        if not self.stack:
+            return
+        ended, self.format = self.format, self.stack.pop()
+        if ended.sink != self.format.sink and ended.sink == len(self.sinks) - 1:
+            sink = self.sinks.pop()
+            _ENDS.get(sink.kind, _ignore)(self, "".join(sink.parts))
+        elif self.sinks[ended.sink].kind == "styles":
+            self._end_style()
+
+    def _open(self, kind: str) -> None:
+        """Let the rest of the group be a destination of its own."""
+        self.sinks.append(_Sink(kind))
+        self.format = replace(self.format, sink=len(self.sinks) - 1, hidden=False, deleted=False)
+
+    # --- control words
+
+    def _word(self, word: str, value: int | None) -> None:
+        self._flush()
+        starred, self.starred = self.starred, False
+        self.skip = 0
+        if word == "bin":
+            self.position += max(0, value or 0)
+        elif word in _DESTINATIONS:
+            if not self.format.skipped:
+                self._open(_DESTINATIONS[word])
+        elif word in SKIPPED or (starred and word not in SHOWN):
+            self.format = replace(self.format, skipped=True)
+        elif word in CHARACTERS:
+            self._text(CHARACTERS[word])
+        elif word in _WORDS:
+            _WORDS[word](self, value)
+
+    def unicode(self, value: int | None) -> None:
+        """Take a character by its number; what stands for it in old programs follows and is left out."""
+        code = (value or 0) % 0x10000 if abs(value or 0) < 0x10000 else 0xFFFD
+        self._text(chr(code))
+        self.skip = self.format.fallback
+
+    def set_font(self, value: int | None) -> None:
+        """Choose a font: it decides the code page. In the table of fonts, begin to define it."""
+        self.font = value or 0
+        if self.sinks[self.format.sink].kind != "fonts":
+            self.format = replace(self.format, page=self.fonts.get(self.font, self.default_page))
+
+    def define_font(self, value: int | None) -> None:
+        """Say which character set a font has."""
+        page = CHARSETS.get(value or 0, self.default_page)
+        self.fonts[self.font] = self.default_page if value in (0, 1) else page
+
+    def set_page(self, value: int | None) -> None:
+        """Choose the code page of fonts without a character set."""
+        try:
+            self.default_page = codecs.lookup(f"cp{value}").name
+        except LookupError:
+            return
+        self.format = replace(self.format, page=self.default_page)
+
+    def hide(self, value: int | None) -> None:
+        """Switch hidden text on, or off with 0."""
+        self.format = replace(self.format, hidden=value != 0)
+
+    def delete(self, value: int | None) -> None:
+        """Switch deleted text on, or off with 0."""
+        self.format = replace(self.format, deleted=value != 0)
+
+    def plain(self, _: int | None) -> None:
+        """Put the properties of characters back."""
+        self.format = replace(self.format, hidden=False, deleted=False, page=self.default_page)
+
+    def begin_paragraph(self, _: int | None) -> None:
+        """Put the properties of the paragraph back."""
+        self.style = self.level = 0
+        self.in_table = False
+
+    def set_level(self, value: int | None) -> None:
+        """Take the outline level: of the paragraph, or of a style that is being defined."""
+        self.level = (value or 0) + 1 if 0 <= (value or 0) < 9 else 0
+        if self.sinks[self.format.sink].kind == "styles":
+            self.levels[self.style] = self.level
+
+    def set_style(self, value: int | None) -> None:
+        """Name the style of the paragraph, or the one that is being defined."""
+        self.style = value or 0
+
+    def enter_table(self, _: int | None) -> None:
+        """Put the paragraph into a table."""
+        self.in_table = True
+
+    def end_paragraph(self, _: int | None) -> None:
+        """End a paragraph."""
+        sink = self.sinks[self.format.sink]
+        if sink.kind != "body" or self.in_table:
+            sink.parts.append("\n")
+        else:
+            self._end_paragraph()
+
+    def end_cell(self, _: int | None) -> None:
+        """End a cell."""
+        if self.format.sink == 0:
+            self.row.append(" ".join(self._taken().split()))
+
+    def end_row(self, _: int | None) -> None:
+        """End a row."""
+        if self.row:
+            self.rows.append(self.row)
+            self.row = []
+
+    # --- what is complete
+
+    def _taken(self) -> str:
+        """Take the text of the body that waits; two halves of a character by number become one."""
+        text = "".join(self.sinks[0].parts)
+        self.sinks[0].parts.clear()
+        return _joined(text)
+
+    def _end_paragraph(self) -> None:
+        text = re.sub(r" *\n *", "\n", re.sub(r"[ \t]+", " ", self._taken())).strip()
+        if not text:
+            return
+        self._end_table()
+        level = self.level or self.levels.get(self.style, 0)
+        item = re.match(r"(\S{1,12})\u0001\s*", text)
+        if level:
+            label = one_line(text.replace("\u0001", " "), 1000)
+            self.pieces.append(Piece("heading", f"{'#' * min(6, level)} {label}", level, label))
+        elif item:
+            marker = item[1] if item[1][-1] in ".)" or item[1].isdecimal() else "-"
+            self._join("list", f"{marker} {text[item.end() :]}")
+        else:
+            parts = re.split(r"\n(?:\s*\n)+", text.replace("\u0001", " ").strip())
+            self.pieces += [Piece("paragraph", part) for part in parts]
+
+    def _join(self, kind: BlockKind, line: str) -> None:
+        last = self.pieces.pop() if self.pieces and self.pieces[-1].kind == kind else None
+        self.pieces.append(Piece(kind, f"{last.text}\n{line}" if last else line))
+
+    def _end_table(self) -> None:
+        self.end_row(None)
+        if self.rows:
+            kind: BlockKind = "table" if any(len(row) > 1 for row in self.rows) else "paragraph"
+            text = rows_text(self.rows) if kind == "table" else "\n\n".join(row[0] for row in self.rows)
+            self.pieces.append(Piece(kind, text))
+            self.rows = []
+
+    def end_note(self, text: str) -> None:
+        """Keep a note for the end, and refer to it."""
+        self.notes += 1
+        self.sinks[self.format.sink].parts.append(f"[^{self.notes}]")
+        self.behind.append(Piece("paragraph", f"[^{self.notes}]: {_shown(text)}"))
+
+    def end_comment(self, text: str) -> None:
+        """Keep a comment for the end."""
+        self.behind.append(Piece("paragraph", f"Comment: {_shown(text)}"))
+
+    def end_furniture(self, text: str) -> None:
+        """Keep a header or footer for the end."""
+        if _shown(text):
+            self.behind.append(Piece("furniture", _shown(text)))
+
+    def end_marker(self, text: str) -> None:
+        """Put what stands before an item of a list where it stands."""
+        marker = text.strip()
+        if marker:
+            self.sinks[self.format.sink].parts.append(f"{marker}\u0001")
+
+    def _end_style(self) -> None:
+        """Learn from the name of a style, which ends its definition, whether it is a heading."""
+        parts = self.sinks[self.format.sink].parts
+        match = _HEADING.match("".join(parts).strip(" ;\n").lower())
+        if match:
+            self.levels[self.style] = int(match[1])
+        if parts:
+            self.style = 0
+        parts.clear()
+
+    def end_styles(self, _: str) -> None:
+        """Begin the body as if no style had been named."""
+        self.begin_paragraph(None)
+
+    def end_info(self, text: str, name: str) -> None:
+        """Keep what the document states of itself."""
+        shown = one_line(_joined(text), 1000)
+        if name == "title" and any(char.isalnum() for char in shown):
+            self.title = one_line(shown)
+        elif shown and name != "title":
+            self.metadata[name] = shown
+
+
+def _joined(text: str) -> str:
+    """Join surrogates to the characters that they are halves of; what is half stays as a replacement character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "")
+
+
+def _shown(text: str) -> str:
+    """Give the text of a destination without the marks behind numbers and bullets."""
+    return _joined(text).replace("\u0001", " ").strip()
+
+
+def _ignore(_: _Scan, text: str) -> None:
+    """Drop the text of a destination that only defines something."""
+
+
+_DESTINATIONS = {
+    "fonttbl": "fonts", "stylesheet": "styles", "footnote": "note", "annotation": "comment", "listtext": "marker",
+    "pntext": "marker", "info": "info", **{word: f"info {word}" for word in _INFO},
+    **dict.fromkeys(words("header headerl headerr headerf footer footerl footerr footerf"), "furniture"),
+}  # fmt: skip
+_ENDS: dict[str, Callable[[_Scan, str], None]] = {
+    "styles": _Scan.end_styles,
+    "note": _Scan.end_note,
+    "comment": _Scan.end_comment,
+    "furniture": _Scan.end_furniture,
+    "marker": _Scan.end_marker,
+    "info title": lambda scan, text: scan.end_info(text, "title"),
+    "info author": lambda scan, text: scan.end_info(text, "author"),
+    "info subject": lambda scan, text: scan.end_info(text, "subject"),
+    "info keywords": lambda scan, text: scan.end_info(text, "keywords"),
+}
+_WORDS: dict[str, Callable[[_Scan, int | None], None]] = {
+    "u": _Scan.unicode,
+    "uc": lambda scan, value: setattr(scan, "format", replace(scan.format, fallback=min(9, max(0, value or 0)))),
+    "f": _Scan.set_font,
+    "fcharset": _Scan.define_font,
+    "ansicpg": _Scan.set_page,
+    "v": _Scan.hide,
+    "deleted": _Scan.delete,
+    "plain": _Scan.plain,
+    "pard": _Scan.begin_paragraph,
+    "s": _Scan.set_style,
+    "outlinelevel": _Scan.set_level,
+    "intbl": _Scan.enter_table,
+    **dict.fromkeys(("par", "sect", "page"), _Scan.end_paragraph),
+    **dict.fromkeys(("cell", "nestcell"), _Scan.end_cell),
+    **dict.fromkeys(("row", "nestrow"), _Scan.end_row),
+}
+
+
+def read(data: bytes, name: str, media_type: str) -> Reading:
+    """Read a rich text document.
+
+    Args:
+        data: the document.
+        name: the file's name, the title when there is no better.
+        media_type: not used; every reader has it.
+
+    Returns:
+        Headings ("## Label"), lists, tables ("| ... |") and paragraphs in order, then notes ("[^1]: ..."), comments,
+        and headers and footers as furniture. Metadata: what the document states of itself, and the number of
+        characters that are hidden or deleted and so left out.
+
+    Raises:
+        SourceUndecodable: it does not begin as RTF does.
+    """
+    start = data.find(b"{\\rtf", 0, 1024)
+    if start < 0:
+        message = "It does not begin as a rich text document does."
+        raise SourceUndecodable(message, fix="Open it in the program that made it, save it again, and add that.")
+    scan = _Scan(data[start:])
+    scan.run()
+    text, blocks = assembled([*scan.pieces, *sorted(scan.behind, key=lambda piece: piece.kind == "furniture")])
+    heading = next((block.label for block in blocks if block.kind == "heading"), "")
+    metadata = scan.metadata | {key: count for key, count in scan.left_out.items() if count}
+    return Reading(text, scan.title or heading or stem(name), blocks, metadata=metadata)

@@ -1,0 +1,27 @@
+"""What RTF is made of: its tokens, code pages, and the control words that stand for text or hide it."""
+
+from __future__ import annotations
+
+import re
+
+from pincite.acquire.readers.base import words
+
+TOKEN = re.compile(
+    rb"\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)|\\"
+)
+CHARSETS = {  # \fcharset: code page
+    0: "cp1252", 2: "latin-1", 77: "mac_roman", 128: "cp932", 129: "cp949", 130: "johab", 134: "gbk", 136: "cp950",
+    161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251",
+    222: "cp874", 238: "cp1250", 254: "cp437", 255: "cp850",
+}  # fmt: skip
+CHARACTERS = {
+    "tab": " ", "line": "\n", "emdash": "—", "endash": "–", "emspace": " ", "enspace": " ", "qmspace": " ",
+    "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”",
+}  # fmt: skip
+SYMBOLS = {b"~": "\u00a0", b"_": "-", b"\\": "\\", b"{": "{", b"}": "}", b"\r": "\n", b"\n": "\n"}
+SKIPPED = words(  # destinations that hold no text of the document
+    "colortbl filetbl pict objdata themedata colorschememapping datastore listtable listoverridetable revtbl rsidtbl "
+    "generator fldinst bkmkstart bkmkend xe tc sp shprslt nonshppict private latentstyles xmlnstbl formfield ftnsep "
+    "ftnsepc aftnsep aftnsepc pnseclvl template panose falt operator company manager vern hlinkbase doccomm userprops"
+)
+SHOWN = words("shpinst shptxt shpgrp shppict result fldrslt")  # starred or not, their text is the document's

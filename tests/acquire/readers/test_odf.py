@@ -1,0 +1,135 @@
+"""OpenDocument text and slides."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pincite.acquire.readers.odf import read
+from pincite.errors import SourceError
+from tests.acquire.made import archive
+from tests.acquire.readers.mutated import mutations
+
+NAMES = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" '
+    'xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0" '
+    'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0"'
+)
+META = (
+    f"<office:document-meta {NAMES}><office:meta><meta:initial-creator>Old</meta:initial-creator>"
+    "<dc:creator>Ann</dc:creator><dc:date>2024-05-06</dc:date></office:meta></office:document-meta>"
+)
+STYLES = (
+    f'<office:document-styles {NAMES}><text:list-style xmlns:style="x" style:name="N">'
+    '<text:list-level-style-number text:level="1"/><text:list-level-style-bullet text:level="2"/></text:list-style>'
+    "</office:document-styles>"
+)
+
+
+def content(body: str, kind: str = "text") -> str:
+    return (
+        f"<office:document-content {NAMES}><office:body><office:{kind}>{body}</office:{kind}></office:body>"
+        "</office:document-content>"
+    )
+
+
+def odt(body: str, kind: str = "text") -> bytes:
+    parts = {"mimetype": "x", "content.xml": content(body, kind), "meta.xml": META, "styles.xml": STYLES}
+    return archive(parts, stored=("mimetype",))
+
+
+def listed(*items: str) -> str:
+    inner = "".join(f"<text:list-item>{item}</text:list-item>" for item in items)
+    return f'<text:list text:style-name="N">{inner}</text:list>'
+
+
+def spans(reading) -> list[tuple[str, str]]:
+    return [(block.kind, reading.text[block.start : block.end]) for block in reading.blocks]
+
+
+def test_text_with_headings_lists_notes_comments_and_changes():
+    reading = read(
+        odt(
+            "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
+            '<text:h text:outline-level="2">A <text:span>head</text:span>ing</text:h>'
+            '<text:p>One<text:s text:c="3"/>two<text:line-break/>three<text:note><text:note-citation>1'
+            "</text:note-citation><text:note-body><text:p>The note.</text:p></text:note-body></text:note> end"
+            "<office:annotation><dc:creator>Bob</dc:creator><text:p>Hm.</text:p></office:annotation>"
+            "<draw:frame><draw:text-box><text:p>In a box</text:p></draw:text-box></draw:frame></text:p>"
+            + listed("<text:p>a</text:p>" + listed("<text:p>b</text:p>"), "<text:p>c</text:p>")
+            + "<text:table-of-content><text:p>A heading 1</text:p></text:table-of-content>"
+        ),
+        "my file.odt",
+        "",
+    )
+    assert spans(reading) == [
+        ("heading", "## A heading"),
+        ("paragraph", "One two\nthree[^1] end"),
+        ("paragraph", "In a box"),
+        ("list", "1. a\n  - b\n2. c"),
+        ("furniture", "A heading 1"),
+        ("paragraph", "[^1]: The note."),
+        ("paragraph", "Comment (Bob): Hm."),
+    ]
+    assert (reading.title, reading.metadata) == ("A heading", {"author": "Ann", "date": "2024-05-06"})
+
+
+def test_tables_with_repeated_and_covered_cells():
+    cell = "<table:table-cell {}><text:p>{}</text:p></table:table-cell>"
+    twice = 'table:number-columns-repeated="2"'
+    empty = '<table:table-cell table:number-columns-repeated="16000"/>'
+    rows = (
+        f"<table:table-header-rows><table:table-row>{cell.format('', 'Item')}{cell.format('', 'Price')}{empty}"
+        "</table:table-row></table:table-header-rows>"
+        f"<table:table-row>{cell.format(twice, '-1.5')}<table:covered-table-cell/>"
+        f"{cell.format('', 'x')}</table:table-row>"
+    )
+    reading = read(odt(f"<table:table>{rows}</table:table>"), "t.odt", "")
+    assert spans(reading) == [("table", "| Item | Price |\n| -1.5 | -1.5 |  | x |")]
+
+
+def test_slides_are_pages():
+    slide = (
+        '<draw:page draw:name="First"><draw:frame><draw:text-box><text:p>Body</text:p></draw:text-box></draw:frame>'
+        '<draw:frame presentation:class="title"><draw:text-box><text:p>Title</text:p></draw:text-box></draw:frame>'
+        "<presentation:notes><draw:frame><draw:text-box><text:p>Say it.</text:p></draw:text-box></draw:frame>"
+        '</presentation:notes></draw:page><draw:page draw:name="Second"/>'
+    )
+    reading = read(odt(slide, "presentation"), "t.odp", "")
+    assert [(page.number, page.label, reading.text[page.start : page.end]) for page in reading.pages] == [
+        (1, "First", "# Title\n\nBody\n\nNotes: Say it."),
+        (2, "Second", ""),
+    ]
+
+
+def test_a_flat_file_is_read_too():
+    flat = content("<text:p>Flat</text:p>").replace("document-content", "document")
+    assert read(flat.encode(), "t.fodt", "").text == "Flat"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "damaged"),
+        (archive({"a": "b"}), "no part 'content.xml'"),
+        (archive({"META-INF/manifest.xml": "<encryption-data/>"}), "password"),
+        (odt("<text:section>" * 300 + "</text:section>" * 300), "deep|damaged"),
+    ],
+)
+def test_what_cannot_be_read_has_a_reason_and_a_remedy(data, reason):
+    with pytest.raises(SourceError, match=reason) as caught:
+        read(data, "x.odt", "")
+    assert caught.value.fix
+
+
+def test_mutated_documents_are_read_or_refused():
+    data = odt('<text:h text:outline-level="1">H</text:h>' + listed("<text:p>a</text:p>"))
+    for mutant in mutations(data, 300, random.Random(8)):
+        try:
+            read(mutant, "x.odt", "")
+        except SourceError as error:
+            assert error.fix

@@ -1,0 +1,88 @@
+"""Rich text."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pincite.acquire.readers.rtf import read
+from pincite.errors import SourceError, SourceUndecodable
+from tests.acquire.readers.mutated import mutations
+
+HEAD = (
+    r"{\rtf1\ansi\ansicpg1250\deff0{\fonttbl{\f0\fcharset0 Times;}{\f1\fcharset128 Mincho;}{\f2\fcharset204 Cyr;}}"
+    r"{\stylesheet{\s0 Normal;}{\s1 heading 1;}{\s7\outlinelevel1 Mine;}}{\info{\title The title}{\author Ann}}"
+)
+
+
+def of(body: str):
+    return read((HEAD + body + "}").encode("latin-1"), "my file.rtf", "")
+
+
+def spans(reading) -> list[tuple[str, str]]:
+    return [(block.kind, reading.text[block.start : block.end]) for block in reading.blocks]
+
+
+def test_headings_paragraphs_and_metadata():
+    reading = of(r"\pard\s1 One\par\pard\s7 Two\par\pard\outlinelevel2 Three\par\pard Text\line more\par \par Last")
+    assert spans(reading) == [
+        ("heading", "# One"),
+        ("heading", "## Two"),
+        ("heading", "### Three"),
+        ("paragraph", "Text\nmore"),
+        ("paragraph", "Last"),
+    ]
+    assert (reading.title, reading.metadata) == ("The title", {"author": "Ann"})
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"\'e8\'e1p", "čáp"),  # the code page of the document
+        (r"\f1 \'93\'fa\'96\'7b\plain !", "日本!"),  # of a font: two bytes a character
+        (r"{\f2 \'cc\'e8\'f0}", "Мир"),
+        (r"\u8220 ?hi\u8221 ?", "“hi”"),
+        (r"\uc2\u26085\'93\'fa\uc1 x", "日x"),
+        (r"\u-10179 ?\u-8704 ?", "😀"),  # two halves
+        (r"{\uc0\u228 }b", "äb"),  # what is left out is a group's own
+        (r"a\emdash b\~c\_d\-e\{\}\\", "a—b\u00a0c-de{}\\"),
+        (r"{\*\unknown gone}{\field{\*\fldinst HYPERLINK}{\fldrslt link}}", "link"),
+        (r"a{\v secret}b\v0 c{\deleted old}{\pict\bin4 {{}}x}d", "abcd"),
+        (r"{\headery708\footery720 not furniture}", "not furniture"),
+        ("soft\r\n line", "soft line"),
+    ],
+)
+def test_characters(body, text):
+    assert of(body).text == text
+
+
+def test_tables_lists_notes_and_furniture():
+    reading = of(
+        r"{\header Letterhead\par}\trowd\pard\intbl Item\cell Price\cell\row"
+        r"\trowd\pard\intbl a\par b\cell -1.5\cell\row"
+        r"\pard{\listtext 1.\tab}one\par{\listtext\'b7\tab}two\par\pard See{\footnote The note.}\par"
+    )
+    assert spans(reading) == [
+        ("table", "| Item | Price |\n| a b | -1.5 |"),
+        ("list", "1. one\n- two"),
+        ("paragraph", "See[^1]"),
+        ("paragraph", "[^1]: The note."),
+        ("furniture", "Letterhead"),
+    ]
+
+
+def test_depth_is_no_problem_and_bad_starts_are():
+    assert read(b"{\\rtf1" + b"{" * 100_000 + b"deep" + b"}" * 100_000, "x.rtf", "").text == "deep"
+    with pytest.raises(SourceUndecodable) as caught:
+        read(b"no rtf", "x.rtf", "")
+    assert caught.value.fix
+
+
+def test_mutated_documents_are_read_or_refused():
+    data = (HEAD + r"\trowd\intbl a\cell b\cell\row\pard\u8220 ?\'93\'fa{\footnote n}\par{\listtext 1.}x\par}").encode()
+    for mutant in mutations(data, 500, random.Random(9)):
+        try:
+            read(mutant, "x.rtf", "")
+        except SourceError as error:
+            assert error.fix
