@@ -175,7 +175,7 @@ def _loaded(run: _Run, generator: LazyGenerator) -> Generator | None:
 def _refusal(run: _Run, gate: Sufficiency) -> Answer:
     """Say that the documents do not answer."""
     named = f" No passage found mentions {', '.join(gate.missing)}." if gate.missing else ""
-    for reason in gate.reasons:
+    for reason in gate.reasons[bool(gate.missing) :]:  # the text says what is missing
         run.find("not_in_documents", reason[:1].upper() + reason[1:] + ".")
     return Answer(
         run.question,
