@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.errors import ModelMissing, NotInLibrary
+from pincite.errors import ModelMissing, ModelUnknown, NotInLibrary
 from pincite.ground.answer import NOT_IN_DOCUMENTS, answer_events, is_small
 from pincite.types import CitationEvent, DoneEvent, TokenEvent, VerdictEvent
 from tests.ground.fakes import HOSTILE, Failing, Hanging, Obedient, Scripted, hits, text_of
@@ -168,6 +168,22 @@ def test_a_draft_that_breaks_off_is_checked_and_marked(reason, encoder):
     answer = ask(generator=Scripted(GOOD + " It also", finish=reason), encoder=encoder)
     assert "draft_incomplete" in kinds(answer)
     assert answer.claims[0].verdict == "supported"
+
+
+def test_a_small_models_draft_is_short_and_ends_with_a_sentence(encoder):
+    generator = Scripted(GOOD + " It also avoids the", finish="length", name="tiny-135m")
+    answer = ask(generator=generator, encoder=encoder)
+    assert generator.calls[0][1].max_tokens == 60
+    assert "draft_incomplete" not in kinds(answer)
+    assert "It also avoids the" not in answer.text + "".join(f.message for f in answer.findings)
+
+
+def test_an_unknown_generator_is_the_callers_mistake():
+    def unknown():
+        raise ModelUnknown("There is no model 'nosuch'.", fix="Known names: ...")
+
+    with pytest.raises(ModelUnknown):
+        ask(generator=unknown)
 
 
 def test_a_generator_is_loaded_only_when_needed_and_may_be_missing():

@@ -6,12 +6,12 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from pincite.errors import GenerationError, ModelError
+from pincite.errors import GenerationError, ModelError, ModelUnknown
 from pincite.generate.evidence import Ranking, Sentence, pack, rank_sentences
 from pincite.generate.prompt import CITE, POLICY, build_prompt
 from pincite.generate.relevance import Terms
@@ -22,6 +22,7 @@ from pincite.ground.extract import best_quotes
 from pincite.ground.sufficiency import Sufficiency, judge
 from pincite.ground.verify import Check
 from pincite.models.protocols import Encoder, GenerationOptions, Generator
+from pincite.text import sentences
 from pincite.types import (
     Answer,
     CitationEvent,
@@ -45,6 +46,7 @@ LazyGenerator = Generator | Callable[[], Generator | None] | None
 NOT_IN_DOCUMENTS = "These documents do not answer this question."
 _QUOTED = Check("supported", 1.0, ())
 _NEAREST = 3
+_ASIDE = 60  # tokens of a small model's draft, as in the measurement; the rest only costs time
 _FEW, _MANY = 4, 12  # sentences that a small and a large model are given; more made the small one slower, not better
 _ABSTAINS = re.compile(
     r"\b(passages?|documents?|context|text)\b.{0,40}\b(do(es)? not|don't|doesn't|cannot|no)\b.{0,40}"
@@ -165,6 +167,8 @@ def _loaded(run: _Run, generator: LazyGenerator) -> Generator | None:
         return generator
     try:
         model = generator()
+    except ModelUnknown:
+        raise  # a name that nothing has is the caller's mistake
     except ModelError as error:
         run.find("generator_unavailable", f"{error} The answer is made of quotes.", error.fix)
         model = None
@@ -192,9 +196,11 @@ def _written(
     run: _Run, evidence: EvidenceSet, model: Generator, how: AnswerOptions
 ) -> Coroutine[Event, None, Draft | None]:
     """Let the generator write; None when it could not, with a finding that says why."""
-    policy = POLICY if how.always_quotes(model.name) else f"{POLICY} {CITE}"
-    prompt = build_prompt(run.question, evidence.items, generator=model, answer_tokens=how.answer_tokens, policy=policy)
-    options = GenerationOptions(max_tokens=how.answer_tokens, seed=how.seed, seconds=how.answer_seconds)
+    aside = how.always_quotes(model.name)  # the quotes are the answer, and the draft stands behind them
+    tokens = min(how.answer_tokens, _ASIDE) if aside else how.answer_tokens
+    policy = POLICY if aside else f"{POLICY} {CITE}"
+    prompt = build_prompt(run.question, evidence.items, generator=model, answer_tokens=tokens, policy=policy)
+    options = GenerationOptions(max_tokens=tokens, seed=how.seed, seconds=how.answer_seconds)
     run.findings += prompt.findings
     if not prompt.fits:
         run.find(
@@ -223,6 +229,8 @@ def _written(
         reused_tokens=written.reused_tokens,
         removed=prompt.removed,
     )
+    if aside and written.reason == "length":
+        return replace(written, text=_whole_sentences(written.text))
     if written.reason != "stop":
         why = {"length": "reached the limit of tokens", "deadline": "ran out of time", "dropped": "broke off"}[
             written.reason
@@ -233,6 +241,13 @@ def _written(
             "Raise answer_tokens or answer_seconds.",
         )
     return written
+
+
+def _whole_sentences(text: str) -> str:
+    """Leave out a last sentence that was cut off."""
+    spans = sentences(text)
+    unfinished = spans and not text[: spans[-1][1]].rstrip("\"'”’)»").endswith((".", "!", "?", "…", "。", "！", "？"))
+    return text[: spans[-1][0]] if unfinished else text
 
 
 def _assessed(run: _Run, ranking: Ranking, evidence: EvidenceSet, written: Draft | None) -> list[Assessed]:
