@@ -83,9 +83,7 @@ def test_the_places_of_a_page_lead_back_to_its_characters():
                 at = page.start + offset
                 assert found.text[at : at + length] == raw[int(first) : int(first) + length]
                 covered += length
-            assert covered == sum(not char.isspace() for char in found.text[page.start : page.end]) + sum(
-                found.text[page.start : page.end].count(" ") for _ in "x"
-            )
+            assert covered == len(found.text[page.start : page.end].replace("\n", ""))
 
 
 def test_two_columns_are_read_one_after_the_other():
@@ -221,6 +219,13 @@ def test_attached_files_are_named():
     assert (
         reading(Pdf([PdfPage(lines(40, 500, PROSE))], catalog=names, more=more)).metadata["attachments"] == "data.csv"
     )
+
+
+def test_a_damaged_attachment_harms_nothing():
+    names = "/Names << /EmbeddedFiles << /Names [(data.csv) 1001 0 R] >> >>"
+    found = reading(Pdf([PdfPage(lines(40, 500, PROSE))], catalog=names, more={1001: b"null"}))
+    assert found.text == "\n".join(PROSE)
+    assert found.metadata["attachments"] == "?"
 
 
 @pytest.mark.parametrize("title", ["Microsoft Word - x.doc", "untitled", "report.pdf", "12", "Print"])

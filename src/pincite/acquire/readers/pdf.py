@@ -128,9 +128,13 @@ def _page(document: Any, number: int, form: Any) -> PageText:
 
     label = document.get_page_label(number)
     try:
-        page = document[number]
+        return _page_text(document[number], number, label, form)
     except pypdfium2.PdfiumError:
         return PageText(label=label, trouble="damaged")
+
+
+def _page_text(page: Any, number: int, label: str, form: Any) -> PageText:
+    """Read an open page, and close it."""
     with closing(page), closing(upright_textpage(page)) as textpage:
         count = textpage.count_chars()
         if count > MOST_CHARACTERS:

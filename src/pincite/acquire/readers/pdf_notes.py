@@ -100,13 +100,20 @@ def metadata_of(document: Any) -> dict[str, Scalar]:
     language = _catalog_language(document)
     if language:
         found["language"] = language
-    names = [
-        one_line(document.get_attachment(n).get_name())
-        for n in range(min(_MOST_ATTACHMENTS, document.count_attachments()))
-    ]
+    names = [_attachment(document, n) for n in range(min(_MOST_ATTACHMENTS, document.count_attachments()))]
     if names:
         found["attachments"] = "; ".join(names)
     return found
+
+
+def _attachment(document: Any, number: int) -> str:
+    """Name an attached file; "?" if the document is damaged there."""
+    import pypdfium2
+
+    try:
+        return one_line(document.get_attachment(number).get_name()) or "?"
+    except pypdfium2.PdfiumError:
+        return "?"
 
 
 def _catalog_language(document: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+import sys
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from pincite.types import BlockKind
 MOST_CHARACTERS = 2_000_000  # of a page; more is an attack or an accident
 GONE = "\0"  # holds the place of what is no character: an unmapped glyph, the second half of a pair
 HYPHEN = "\x02"  # PDFium's mark for a hyphen at the end of a line, which it joins with the next
-_LOOKS = 200  # characters that tell how a page is turned
+_LOOKS = 50  # characters that tell how a page is turned
 _STEP = 12  # characters between two looks at the style, within one word
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ODD = re.compile("[\x00-\x01\x03-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -212,7 +213,8 @@ def characters(glyphs: Glyphs, count: int) -> str:
     Surrogate pairs are one character and ``GONE``; marks of joined hyphens stay; Arabic lam-alef, which PDFium gives in
     the order of its display, is put right.
     """
-    raw = "".join(map(chr, (min(code, 0x10FFFF) for code in glyphs.codes(count))))
+    codes = glyphs.codes(count)
+    raw = "".join(map(chr, codes if max(codes, default=0) <= sys.maxunicode else (c & 0xFFFF for c in codes)))
     if raw.isascii() and raw.isprintable():
         return raw
     raw = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16") + GONE, raw)
@@ -342,14 +344,17 @@ def _line(page: int, words: list[tuple[int, int]], glyphs: Glyphs, frame: Frame)
 def _doubts(looks: list[tuple[int, int, Style]], glyphs: Glyphs, frame: Frame) -> list[tuple[int, int, str]]:
     """List the spans that might not be visible, neighbours with one reason as one."""
     found: list[tuple[int, int, str]] = []
+    strays = any(_is_outside(look[0], glyphs, frame) for look in (looks[0], looks[-1]))
     for start, end, style in looks:
-        doubt = style.doubt
-        if not doubt:
-            x, y = frame.shown(*glyphs.origin(start))
-            width, height = frame.size
-            doubt = "" if -2 <= x <= width + 2 and -2 <= y <= height + 2 else "outside"
+        doubt = style.doubt or ("outside" if strays and _is_outside(start, glyphs, frame) else "")
         if doubt and found and found[-1][2] == doubt and found[-1][1] + 1 >= start:
             found[-1] = (found[-1][0], end, doubt)
         elif doubt:
             found.append((start, end, doubt))
     return found
+
+
+def _is_outside(index: int, glyphs: Glyphs, frame: Frame) -> bool:
+    """Tell whether a character starts outside the displayed page, with a little tolerance."""
+    (x, y), (width, height) = frame.shown(*glyphs.origin(index)), frame.size
+    return not (-2 <= x <= width + 2 and -2 <= y <= height + 2)
