@@ -72,3 +72,12 @@ def test_agreement_is_about_the_first_hit_of_each_search():
     assert features((first, other), ranking, terms=TERMS)["agree"] == 0.0
     assert features((first, two), ranking, terms=TERMS)["agree"] == 1.0
     assert features((replace(one, scores={"vector": 0.9}), two), ranking, terms=TERMS)["agree"] == 0.5
+
+
+def test_cosines_of_an_encoder_that_the_gate_does_not_know_are_left_out(encoder):
+    from pincite.ground.verify import calibrated
+    from tests.fakes import HashEncoder
+
+    assert calibrated(encoder)
+    assert not calibrated(HashEncoder())
+    assert not calibrated(None)

@@ -20,7 +20,7 @@ from pincite.ground.claims import split_claims, unknown_citations
 from pincite.ground.compose import Assessed, Writer, assess
 from pincite.ground.extract import best_quotes
 from pincite.ground.sufficiency import Sufficiency, judge
-from pincite.ground.verify import Check
+from pincite.ground.verify import Check, calibrated
 from pincite.models.protocols import Encoder, GenerationOptions, Generator
 from pincite.text import sentences
 from pincite.types import (
@@ -129,7 +129,8 @@ def answer_events(
     run = _Run(question, hits, encoder, Terms(languages))
     ranking = rank_sentences(question, hits, encoder=encoder, terms=run.terms)
     run.stage("rank_sentences", sentences=len(ranking.sentences))
-    gate = judge(question, hits, ranking, terms=run.terms, strictness=how.strictness)
+    cosines = calibrated(encoder)
+    gate = judge(question, hits, ranking, terms=run.terms, strictness=how.strictness, cosines=cosines)
     run.stage("sufficiency", outcome=gate.outcome, score=round(gate.score, 4), missing=", ".join(gate.missing))
     if gate.outcome == "not_in_documents":
         yield DoneEvent(_refusal(run, gate))

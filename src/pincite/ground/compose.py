@@ -13,7 +13,7 @@ from pincite.generate.evidence import Sentence
 from pincite.generate.relevance import Terms, encode_within
 from pincite.ground.cite import Alignment, Citations, align, check_citation
 from pincite.ground.claims import DraftClaim
-from pincite.ground.verify import Check, verify
+from pincite.ground.verify import Check, calibrated, verify
 from pincite.models.protocols import Encoder
 from pincite.types import Citation, Claim, Finding, Passage
 
@@ -60,7 +60,7 @@ def assess(
         source = "\n".join(span.text for span in found.spans)
         context = "\n".join([question, *(span.passage.context for span in found.spans)])
         check = verify(
-            claim.plain, source, terms=terms, cosine=found.cosine, has_encoder=encoder is not None, context=context
+            claim.plain, source, terms=terms, cosine=found.cosine, has_encoder=calibrated(encoder), context=context
         )
         assessed.append(Assessed(claim, found, check))
     return assessed

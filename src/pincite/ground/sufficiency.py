@@ -30,7 +30,13 @@ class Sufficiency:
 
 
 def judge(
-    question: str, hits: Sequence[Hit], ranking: Ranking, *, terms: Terms, strictness: float = 0.5
+    question: str,
+    hits: Sequence[Hit],
+    ranking: Ranking,
+    *,
+    terms: Terms,
+    strictness: float = 0.5,
+    cosines: bool = True,
 ) -> Sufficiency:
     """Decide whether the hits answer the question.
 
@@ -41,13 +47,14 @@ def judge(
         terms: gives content terms.
         strictness: 0 answers whatever was found, 0.5 is the calibrated threshold (of 100 answerable questions of
             the development sets, 7 are refused), 1 refuses everything.
+        cosines: False when those of the ranking are not of the encoder that the gate is calibrated for.
 
     Returns:
         The outcome; "partial" when the documents hold some of what the question names, and not the rest.
     """
     if not ranking.sentences:
         return Sufficiency("not_in_documents", 0.0, (), ("the search found no passage",))
-    kind = "hybrid" if ranking.vector is not None else "keyword"
+    kind = "hybrid" if ranking.vector is not None and cosines else "keyword"
     weights = calibration()["sufficiency"][kind]
     score = logistic(weights, features(hits, ranking, terms=terms))
     missing = missing_words(question, hits, terms)

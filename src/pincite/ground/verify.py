@@ -15,6 +15,7 @@ from typing import Any
 
 from pincite.generate.relevance import Terms, coverage
 from pincite.ground import facts
+from pincite.models.protocols import Encoder
 from pincite.types import Verdict
 
 
@@ -33,6 +34,11 @@ def calibration() -> Mapping[str, Any]:
     text = files("pincite.ground").joinpath("calibration.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
+
+
+def calibrated(encoder: Encoder | None) -> bool:
+    """Tell whether the weights know an encoder's cosines; another one's lie elsewhere, and terms alone are safer."""
+    return encoder is not None and calibration()["encoder"] in encoder.name
 
 
 def logistic(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
