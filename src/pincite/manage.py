@@ -48,8 +48,23 @@ def model_path(name: str, settings: Settings, *, pull: bool = False, progress: P
     """
     from pincite.models.fetch import ensure
 
-    offline = settings.offline or not pull
-    return ensure(name, models_dir=models_dir(settings), offline=offline, progress=progress, repair=pull)
+    offline, folder = settings.offline or not pull, models_dir(settings)
+    path = ensure(name, models_dir=folder, offline=offline, progress=progress, repair=pull)
+    if pull and path.suffix == ".gguf":
+        _save_form(path, folder)
+    return path
+
+
+def _save_form(gguf: Path, folder: Path) -> None:
+    """Make what the default runtime makes of a model at its first start, so that nobody waits for it later."""
+    from pincite.models.generators.default import DEFAULT_RUNTIME
+    from pincite.models.load import COMPILED
+
+    if DEFAULT_RUNTIME == "openvino":
+        from pincite.models.generators.saved import saved_form
+
+        with saved_form(gguf, folder / COMPILED):
+            pass
 
 
 def evaluate_dataset(dataset: str, settings: Settings, *, progress: Any = None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pincite.errors import GenerationError, ModelError, ModelUnknown
+from pincite.errors import DiskFull, GenerationError, ModelError, ModelUnknown
 from pincite.generate.evidence import Ranking, Sentence, pack, rank_sentences
 from pincite.generate.prompt import CITE, POLICY, build_prompt
 from pincite.generate.relevance import Terms
@@ -170,7 +170,7 @@ def _loaded(run: _Run, generator: LazyGenerator) -> Generator | None:
         model = generator()
     except ModelUnknown:
         raise  # a name that nothing has is the caller's mistake
-    except ModelError as error:
+    except (ModelError, DiskFull) as error:  # DiskFull: a runtime could not save what it makes of a model
         run.find("generator_unavailable", f"{error} The answer is made of quotes.", error.fix)
         model = None
     run.stage("load_generator", model=model.name if model else "")

@@ -24,6 +24,8 @@ from pincite.models.protocols import Encoder, Generator, Reranker
 
 _OPENAI = "https://api.openai.com/v1"
 
+COMPILED = "compiled"  # folder, below that of the models, for what a runtime makes of them
+
 
 def load_encoder(
     name: str,
@@ -152,7 +154,10 @@ def load_generator(
     if scheme == "transformers":
         from pincite.models.generators.transformers import TransformersGenerator
 
-        return TransformersGenerator(rest, adapter=tuned)
+        model = find_model(rest)
+        source = _ensure(rest, "generator", models_dir, offline, progress) if model else rest
+        named = model.name if model else ""
+        return TransformersGenerator(source, adapter=tuned, threads=threads, offline=offline, name=named)
     gguf = _ensure(rest, "generator", models_dir, offline, progress)
     known = find_model(rest)
     shown = known.name if known else gguf.stem
@@ -162,7 +167,7 @@ def load_generator(
         return LlamaGenerator(gguf, name=shown, threads=threads, adapter=tuned)
     from pincite.models.generators.openvino import OpenVinoGenerator
 
-    return OpenVinoGenerator(gguf, cache_dir=models_dir / "compiled", name=shown, threads=threads, adapter=tuned)
+    return OpenVinoGenerator(gguf, cache_dir=models_dir / COMPILED, name=shown, threads=threads, adapter=tuned)
 
 
 def _split(name: str, schemes: tuple[str, ...]) -> tuple[str, str]:
