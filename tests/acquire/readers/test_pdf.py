@@ -112,6 +112,11 @@ def test_hyphens_at_line_ends_are_decided_by_the_words_of_the_document():
     assert of(content).text.endswith("It will compile in a mixed-mode way, disjoint as it is.")
 
 
+def test_the_parts_of_longer_compounds_are_known():
+    content = text(40, 550, "Tell of chain-of-thought.") + lines(40, 500, ["It uses a chain-of-", "thought as it is."])
+    assert of(content).text.endswith("a chain-of-thought as it is.")
+
+
 def test_accents_set_apart_are_joined_with_their_letters():
     content = text(40, 500, "na") + text(51.1, 500, "\xa8") + text(51.6, 500, "i") + text(53.8, 500, "ve")
     assert of(content).text == "naïve"
@@ -187,6 +192,8 @@ def test_hidden_words_within_a_line_are_cut_out():
     content = text(40, 500, "Pay ten ") + text(75, 500, "thousand ", before="1 g") + text(120, 500, "euro.")
     found = of(content)
     assert furniture(found) == ["thousand"]
+    assert found.metadata["hidden_text"] == 8
+    assert found.warnings == ()
     assert "ten" in kinds(found)[0][1]
 
 

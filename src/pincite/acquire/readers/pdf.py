@@ -28,7 +28,7 @@ from pincite.types import Block, Reading
 
 _MOST_PAGES = 20_000
 _MOST_BROKEN = 50  # pages in a row that cannot be read: the document has fewer than it says
-_FEW = 20  # characters; a page with fewer and a large image is a scan with a stamp
+_FEW = 20  # characters; a page with fewer and a large image is a scan with a stamp, and fewer hidden ones no matter
 _LARGE = 0.5  # of the page's area
 _MANY_PATHS = 50  # on a page without text: letters drawn as outlines
 _UNMAPPED = 0.3  # share of characters without a meaning from which a page counts as unreadable
@@ -57,6 +57,7 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     hidden = sum(b.end - b.start for b in composer.blocks if b.label == "hidden text")
     if hidden:
         metadata["hidden_text"] = hidden
+    if hidden > _FEW:
         warnings.append(f"{hidden} characters cannot be seen on the pages; they are not searched.")
     title = title or _first_heading(composer.blocks) or stem(name)
     return Reading(text, title, tuple(composer.blocks), tuple(composer.pages), metadata, warnings=tuple(warnings))

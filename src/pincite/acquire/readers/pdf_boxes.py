@@ -145,10 +145,11 @@ def _reserved(glyphs: Glyphs, index: int) -> tuple[float, float, float, float]:
 def _on_line(line: Sequence[float], box: Sequence[float], angle: int) -> bool:
     """Tell whether a character goes on a line of text that runs in a direction, as displayed."""
     along, across = (1, 0) if angle % 180 == 90 else (0, 1)
-    height = min(line[across + 2] - line[across], box[across + 2] - box[across])
+    height, taller = sorted((line[across + 2] - line[across], box[across + 2] - box[across]))
     overlap = min(line[across + 2], box[across + 2]) - max(line[across], box[across])
     gap = max(line[along], box[along]) - min(line[along + 2], box[along + 2])
-    return overlap >= height / 2 and gap <= 3 * height
+    # A brace or an initial that is as high as several lines has a box of its own.
+    return overlap >= height / 2 and gap <= 3 * height and taller <= 2 * height
 
 
 def _note_box(page: Any, number: int) -> tuple[float, float, float, float]:

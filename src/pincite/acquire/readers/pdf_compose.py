@@ -34,6 +34,9 @@ def vocabulary(pages: Sequence[PageText]) -> Counter[str]:
     words: Counter[str] = Counter()
     for page in pages:
         words.update(_WORD.findall(_BROKEN.sub(" ", page.raw.lower())))
+    for compound in [word for word in words if word.count("-") > 1]:  # of "chain-of-thought" also "of-thought"
+        for first, second in pairwise(compound.split("-")):
+            words[f"{first}-{second}"] += words[compound]
     return words
 
 

@@ -66,7 +66,7 @@ class _Sight:
         self._page, self._frame, self._glyphs = page, frame, glyphs
         self._pixels: bytes | None = None
         self._stride = 0
-        self._scale = min(1.0, _MOST_PIXELS / max(1.0, *frame.size))
+        self._scale = min(2.0, _MOST_PIXELS / max(1.0, *frame.size))
         self.all_unpainted = False  # the text is the recognised text of a scanned page
         self.all_tiny = False
 

@@ -22,7 +22,7 @@ _MOST_LARGE = 0.2  # of all characters: sizes that are more frequent are no head
 _LEVELS = 4
 _LONGEST = 150  # characters of a heading's line
 _OUTLINE_LINES = 3  # that one entry of the outline may stand for
-_SENTENCE_END = (".", ",", ";", "。")
+_SENTENCE_END = (".", ";", "。")
 _UNEVEN = 0.3  # share of the commonest size below which sizes say little: recognised text, whose every line has its own
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z]\.|[IVX]{1,4}\.|§ ?\d+)\s+\w")
 
@@ -69,7 +69,7 @@ def _page_numbers(pages: Sequence[PageText]) -> set[Line]:
             elif match[1] and (len(pages) > 1 or outermost):
                 by_offset[int(match[1]) - index].append(line)
     for lines in by_offset.values():
-        if len(lines) > 1 or len(pages) == 1:
+        if len({line.page for line in lines}) > 1 or len(pages) == 1:
             found.update(lines)
     return found
 
