@@ -101,7 +101,8 @@ class Made:
     vectors: Floats
     edition: int = 0
 
-    def put(self, store: SqliteStore) -> None:
+    def put(self, store: SqliteStore) -> int:
+        """Store it; give the number of passages that are new."""
         text = "\n\n".join(self.texts)
         spans, start = [], 0
         for part in self.texts:
@@ -112,7 +113,8 @@ class Made:
         source = Source(uri, "text/plain", f"{self.number}-{self.edition}", 1 + self.edition, len(text))
         metadata = {"percent": self.number % 100, "tenth": self.number % 10}
         document = Document(document_id(uri), source, 0, text, self.title, metadata=metadata, language="en")
-        store.put_document(document, spans, dict(zip(hashes, self.vectors, strict=True)), FINGERPRINT)
+        vectors = dict(zip(hashes, self.vectors, strict=True))
+        return store.put_document(document, spans, vectors, FINGERPRINT).added
 
 
 class QuestionEncoder:
@@ -247,12 +249,14 @@ def recall(store: SqliteStore, vectors: Floats, asked: dict[str, Floats]) -> flo
 def freshness(store: SqliteStore, world: World, documents: int, changes: int, *, whole: bool) -> dict[str, Any]:
     """Change the first passage of a document, or all; the next search, by keyword and by vector, must find it."""
     committed, seen, cpu = [], [], []
-    for turn in range(1 + 1000 * whole, 1 + 1000 * whole + changes):
+    first = store.stats().sequence + 1  # so that no edition was there before, however often this is run
+    for turn in range(first, first + changes):
         made = world.document((turn * 7919) % documents, edition=turn, whole=whole)
         made.vectors[0] = unit(np.random.default_rng([4, turn]).normal(size=DIMENSION))
         question = f"zyx{made.number}q{turn}p0"
         encoder = QuestionVector(made.vectors[0])
-        put, put_cpu, _ = timed(lambda made=made: made.put(store))
+        put, put_cpu, added = timed(lambda made=made: made.put(store))
+        assert added == (len(made.texts) if whole else 1), added
         took, used, (hits, _) = timed(
             lambda question=question, encoder=encoder: search(question, store=store, encoder=encoder, limit=1)
         )
