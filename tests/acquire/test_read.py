@@ -204,7 +204,7 @@ def test_a_line_of_ten_megabytes_is_read(name):
     [
         ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an office document of before 2007"),
         ("a.png", b"\x89PNG\r\n\x1a\n", "an image"),
-        ("a.zip", b"PK\x03\x04", "an archive"),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c", "an archive"),
         ("a.bin", bytes(100), "no text"),
     ],
 )

@@ -50,11 +50,15 @@ class Budget:
         total = 0
         while part := stream.read(_CHUNK):
             total += len(part)
-            self.left -= len(part)
-            if self.left < 0 or (total > FREE and total > RATIO * max(1, packed)):
-                message = f"{name} inflates to more than is reasonable ({total:,} bytes from {packed:,} and more)."
-                raise SourceTooLarge(message, fix="If you trust it, unpack it and add what is inside.")
+            self.take(len(part), total, packed, name)
             yield part
+
+    def take(self, count: int, total: int, packed: int, name: str) -> None:
+        """Count bytes as they come, of a part that has given ``total`` so far; raises as ``chunks`` does."""
+        self.left -= count
+        if self.left < 0 or (total > FREE and total > RATIO * max(1, packed)):
+            message = f"{name} inflates to more than is reasonable ({total:,} bytes from {packed:,} and more)."
+            raise SourceTooLarge(message, fix="If you trust it, unpack it and add what is inside.")
 
 
 class Package:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import cast
 
+from pincite.acquire.archive import ARCHIVES
 from pincite.acquire.identify import CODE_TYPES, DATA_TYPES
 from pincite.acquire.load import load
 from pincite.acquire.readers.base import Reader
@@ -46,6 +47,7 @@ READERS: dict[str, Reader | str] = {
     "application/x-ipynb+json": sandboxed("notebook"),
     **dict.fromkeys(("message/rfc822", "application/mbox"), sandboxed("mail")),
     "application/vnd.ms-outlook": sandboxed("msg"),
+    **dict.fromkeys(ARCHIVES, sandboxed("listing")),
     **dict.fromkeys(CODE_TYPES, "code"),
     **dict.fromkeys(DATA_TYPES, "data"),
 }
@@ -59,7 +61,6 @@ _UNREAD = {  # the beginning of a media type: what people call it, and what to d
     "application/x-ole": ("an office document of before 2007", _CURRENT),
     "application/vnd.rar": ("an archive", "Unpack it, and add what is inside."),
     "application/x-7z": ("an archive", "Unpack it, and add what is inside."),
-    "application/zip": ("an archive", "Unpack it, and add what is inside."),
     "image/": ("an image", _AS_TEXT),
     "audio/": ("a sound", "Add what is said in it, as subtitles or text."),
     "video/": ("a film", "Add what is said in it, as subtitles or text."),

@@ -8,14 +8,16 @@ may have the same size: git calls such entries racy, and so do we.)
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.acquire.crawl import Found, Skipped, crawl
+from pincite.acquire.ignore import Rules, read_rules
+from pincite.acquire.members import CONTAINERS, members
 from pincite.acquire.read import document_id, load, path_of, read, uri_of
 from pincite.build.chunk import chunk
 from pincite.build.embed import embed_missing
@@ -61,6 +63,10 @@ class Prepared:
 def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport]:
     """Bring the library up to date with some files and folders.
 
+    Args:
+        selections: what to look at; a path inside an archive stands for the whole archive.
+        build: the store and the encoder.
+
     Yields:
         One report for each source at or below the selections, once it is durably committed: new, changed, unchanged,
         gone, failed, unsupported and skipped ones.
@@ -71,6 +77,7 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
         ModelError: the encoder cannot be used.
     """
     seen: set[str] = set()
+    selections = [_on_disk(selection, build.store) for selection in selections]
     present = [selection for selection in selections if _exists(selection.path)]
     gone = [selection for selection in selections if selection not in present]
     for selection in gone:
@@ -83,7 +90,7 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
         with build.store.together():
             for source in touched:
                 build.store.touch(source)
-    yield from _gone((record for uri, record in known.items() if uri not in seen), build.store)
+    yield from _gone([record for uri, record in known.items() if uri not in seen], known, seen, build.store)
     build.store.collect_garbage()  # only now: a renamed file's vectors outlive its old name
 
 
@@ -164,6 +171,8 @@ def _looked_at(
 ) -> Iterator[SourceReport | Prepared]:
     """Look at each file; every URI met goes into ``seen``, what was hashed and had not changed into ``touched``."""
     for selection in selections:
+        rules = read_rules(selection.exclude)[0] if selection.exclude else None
+        look = _Look(build, known, seen, touched, selection.path, rules)
         for item in crawl([selection.path], include=selection.include, exclude=selection.exclude):
             if item.uri in seen:
                 continue
@@ -171,7 +180,7 @@ def _looked_at(
             if isinstance(item, Skipped):
                 yield _skipped(item, build.store)
             else:
-                yield _look(item, known.get(item.uri), build, touched)
+                yield from look.at(item)
 
 
 def _skipped(item: Skipped, store: Store) -> SourceReport:
@@ -182,25 +191,101 @@ def _skipped(item: Skipped, store: Store) -> SourceReport:
     return SourceReport(uri=item.uri, status=item.status, reason=item.reason, fix=item.fix)
 
 
-def _look(found: Found, record: SourceRecord | None, build: Build, touched: list[Source]) -> SourceReport | Prepared:
-    """Compare a file with its record, and read it if it may have changed."""
-    store = build.store
-    if record is not None and _settled(found, record):
-        return _as_recorded(record)
-    source: Source | None = None
-    try:
-        source, data = load(found.path)
-        if record is not None and record.version and source.content_hash == record.source.content_hash:
-            touched.append(source)
-            return _as_recorded(record)
-        return prepare(source, read(source, data), build)
-    except SourceError as error:
-        if source is None:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What looking at the files of one selection needs."""
+
+    build: Build
+    known: Mapping[str, SourceRecord]
+    seen: set[str]
+    touched: list[Source]
+    root: Path
+    excluded: Rules | None  # as the crawl has them, for what is inside archives
+
+    def at(self, found: Found) -> Iterator[SourceReport | Prepared]:
+        """Compare a file with its record, and read it, and what is inside, if it may have changed."""
+        record = self.known.get(found.uri)
+        if record is not None and _settled(found, record):
+            yield _as_recorded(record)
+            yield from map(_as_recorded, self._inside(record))
+            return
+        try:
+            source, data = load(found.path)
+        except SourceError as error:
             source = record.source if record else Source(found.uri, "", "", found.modified_ns, found.size)
+            yield from self._failed(source, record, error)
+        else:
+            yield from self._read(source, data, record)
+
+    def _read(self, source: Source, data: bytes, record: SourceRecord | None) -> Iterator[SourceReport | Prepared]:
+        """Read bytes that are not as recorded; what is inside comes first, so that the whole is settled last."""
+        if record is not None and record.version and source.content_hash == record.source.content_hash:
+            self.touched.append(source)
+            yield _as_recorded(record)
+            if record.status != "failed":
+                yield from map(_as_recorded, self._inside(record))
+            elif source.media_type in CONTAINERS:  # what is inside failed with it, and can be read again
+                yield from self._members(source, data)
+            return
+        try:
+            prepared = prepare(source, read(source, data), self.build)
+        except SourceError as error:
+            yield from self._failed(source, record, error)
+            return
+        if source.media_type in CONTAINERS:
+            warning = yield from self._members(source, data)
+            prepared = replace(prepared, warnings=(*prepared.warnings, *warning))
+        yield prepared
+
+    def _members(self, source: Source, data: bytes) -> Generator[SourceReport | Prepared, None, tuple[str, ...]]:
+        """Read what is inside an archive or mail; give a warning if not all of it could be listed."""
+        try:
+            for inner, content in members(source, data):
+                if inner.uri in self.seen or self._is_excluded(inner.uri):
+                    continue
+                self.seen.add(inner.uri)
+                record = self.known.get(inner.uri)
+                if isinstance(content, SourceError):
+                    yield self._failure(inner, record, content)
+                elif record is not None and record.version and inner.content_hash == record.source.content_hash:
+                    self.touched.append(inner)
+                    yield _as_recorded(record)
+                else:
+                    yield self._member(inner, content, record)
+        except SourceError as error:
+            return (f"Not all that is inside was read: {error}",)
+        return ()
+
+    def _member(self, source: Source, data: bytes, record: SourceRecord | None) -> SourceReport | Prepared:
+        try:
+            return prepare(source, read(source, data), self.build)
+        except SourceError as error:
+            return self._failure(source, record, error)
+
+    def _is_excluded(self, uri: str) -> bool:
+        """Tell whether the selection's patterns leave out something inside an archive."""
+        if self.excluded is None:
+            return False
+        return self.excluded.match(path_of(uri).relative_to(self.root).as_posix(), False)
+
+    def _inside(self, record: SourceRecord) -> Iterator[SourceRecord]:
+        """List what the library holds from inside an archive or mail; it is seen."""
+        if record.source.media_type in CONTAINERS:
+            for inner in list(self.build.store.sources(record.source.uri + "/")):
+                self.seen.add(inner.source.uri)
+                yield inner
+
+    def _failed(self, source: Source, record: SourceRecord | None, error: SourceError) -> Iterator[SourceReport]:
+        """Record that a file cannot be read now, nor what was inside it."""
+        yield self._failure(source, record, error)
+        for inner in self._inside(record) if record else ():
+            yield self._failure(inner.source, inner, error)
+
+    def _failure(self, source: Source, record: SourceRecord | None, error: SourceError) -> SourceReport:
         status: Status = "unsupported" if isinstance(error, SourceUnsupported) else "failed"
-        store.put_failure(source, status, str(error), error.fix)
+        self.build.store.put_failure(source, status, str(error), error.fix)
         version = record.version if record and record.version else None
-        return SourceReport(found.uri, status, version, reason=str(error), fix=error.fix)
+        return SourceReport(source.uri, status, version, reason=str(error), fix=error.fix)
 
 
 def _settled(found: Found, record: SourceRecord) -> bool:
@@ -226,19 +311,42 @@ def _as_recorded(record: SourceRecord) -> SourceReport:
     )
 
 
-def _gone(unseen: Iterable[SourceRecord], store: Store) -> Iterator[SourceReport]:
+def _gone(
+    unseen: Iterable[SourceRecord], known: Mapping[str, SourceRecord], seen: set[str], store: Store
+) -> Iterator[SourceReport]:
     """Remove what the crawl did not meet and is not there any more; what cannot be looked at is stale."""
     for record in unseen:
         uri = record.source.uri
+        holder = _holder(uri, known)
         try:
-            os.lstat(path_of(uri))
-        except (FileNotFoundError, NotADirectoryError):
-            store.remove(uri)
-            yield SourceReport(uri, "removed", record.version or None)
+            is_gone = holder in seen or not _exists(path_of(holder or uri), strict=True)
         except OSError as error:
             reason, fix = f"It cannot be looked at now: {error.strerror}.", "Check the permissions of its folder."
             store.put_failure(record.source, "failed", reason, fix)
             yield SourceReport(uri, "failed", record.version or None, record.passages, reason=reason, fix=fix)
+            continue
+        if is_gone:
+            store.remove(uri)
+            yield SourceReport(uri, "removed", record.version or None)
+
+
+def _holder(uri: str, known: Mapping[str, SourceRecord]) -> str:
+    """Name the outermost file, an archive or a mail, that a source is inside of; "" if it is a file itself."""
+    found = ""
+    while uri := uri.rpartition("/")[0]:
+        record = known.get(uri)
+        if record is not None and record.source.media_type in CONTAINERS:
+            found = uri
+    return found
+
+
+def _on_disk(selection: Selection, store: Store) -> Selection:
+    """Look at the whole archive where a path inside it, from which the library holds something, is selected."""
+    path = selection.path
+    if _exists(path) or not any(_below(path, store)):
+        return selection
+    file = next((above for above in path.parents if _exists(above)), path)
+    return selection if file.is_dir() else replace(selection, path=file)
 
 
 def _below(path: Path, store: Store) -> Iterator[SourceRecord]:
@@ -249,12 +357,13 @@ def _below(path: Path, store: Store) -> Iterator[SourceRecord]:
             yield record
 
 
-def _exists(path: Path) -> bool:
-    """Tell whether something is there; what cannot be looked at is not known to be gone."""
+def _exists(path: Path, *, strict: bool = False) -> bool:
+    """Tell whether something is there; what cannot be looked at is not known to be gone, or an OSError if strict."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        return True
+        if strict:
+            raise
     return True

@@ -6,7 +6,7 @@ import email
 import email.errors
 import email.utils
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from email.header import decode_header
 from email.message import Message
@@ -151,7 +151,11 @@ def _best(parts: list[Message]) -> Message:
 
 def _content(part: Message) -> bytes:
     content = part.get_payload(decode=True)
-    return content if isinstance(content, bytes) else b""
+    data = content if isinstance(content, bytes) else b""
+    if any(isinstance(defect, email.errors.InvalidBase64LengthDefect) for defect in part.defects):
+        letters = re.sub(rb"[^A-Za-z0-9+/]", b"", data)  # cut off in the middle: what is whole counts
+        data = b64decode(letters[: len(letters) // 4 * 4])
+    return data
 
 
 def _leaf(part: Message, kind: str, letter: Letter) -> None:
