@@ -62,7 +62,7 @@ def allowed(module: str, name: str) -> bool:
         return within(name, ("types", "errors"))
     if top == "settings":
         return within(name, ("errors",))
-    return top in ("library", "manage", "") or module == "__init__"
+    return top in ("library", "manage", "opening", "") or module == "__init__"
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pincite.generate.evidence import choose_evidence as choose_evidence
     from pincite.ground.answer import answer_events as answer_events
     from pincite.library import Library as Library
-    from pincite.library import open as open
     from pincite.measure.evaluate import evaluate as evaluate
+    from pincite.opening import open as open
     from pincite.settings import Settings as Settings
     from pincite.types import Answer as Answer
     from pincite.types import Citation as Citation
@@ -47,7 +47,7 @@ _HOMES = {
     "crawl": "acquire.crawl",
     "evaluate": "measure.evaluate",
     "fuse": "find.fuse",
-    "open": "library",
+    "open": "opening",
     "read": "acquire.read",
     "search": "find.search",
     "sync": "build.sync",

@@ -19,8 +19,8 @@ from pincite.find.analyze import ANALYZER, analyze
 from pincite.find.search import search
 from pincite.ground.check import Checked, check_text
 from pincite.models.lazy import Models, Progress
-from pincite.models.protocols import Encoder, Generator, Reranker
-from pincite.settings import Settings, changed, library_path, load_settings, models_dir
+from pincite.models.protocols import Encoder
+from pincite.settings import Settings, changed, library_path, models_dir
 from pincite.store.filters import Filter
 from pincite.store.protocol import SourceRecord, Stats, Store
 from pincite.store.sqlite.store import open_store
@@ -40,38 +40,6 @@ from pincite.types import (
     StaleSource,
     Trace,
 )
-
-
-def open(
-    path: str | Path | None = None,
-    *,
-    encoder: Encoder | str | None = None,
-    generator: Generator | str | None = None,
-    reranker: Reranker | str | None = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> Library:
-    """Open a library, a folder on disk; it is made when first written.
-
-    Args:
-        path: the library; None takes the setting ``library``, or the per-user one.
-        encoder: a name, or any object that fits the protocol.
-        generator: a name ("none" for quotes only), or any object that fits the protocol.
-        reranker: a name ("none" for none), or any object that fits the protocol.
-        progress: called with (model, bytes done, bytes in all) while a model is downloaded.
-        **settings: any row of ``pincite.settings.Settings``.
-
-    Raises:
-        SettingError: an unknown setting or a bad value.
-        LibraryError: the library cannot be opened.
-    """
-    names = {"encoder": encoder, "generator": generator, "reranker": reranker}
-    settings.update({name: value for name, value in names.items() if isinstance(value, str)})
-    if path is not None:
-        settings["library"] = str(path)
-    library = Library(load_settings(settings), progress=progress)
-    library.models.use(encoder, generator, reranker)
-    return library
 
 
 class Library:
@@ -106,6 +74,9 @@ class Library:
             include: take only files that match one of these globs, as in .gitignore.
             exclude: leave out what matches one of these.
 
+        Returns:
+            What became of each source.
+
         Raises:
             PathMissing: a path does not exist.
             LibraryError: the library cannot be written.
@@ -134,6 +105,9 @@ class Library:
             text: any string.
             title: shown, embedded and searched with every passage.
             metadata: to filter on.
+
+        Returns:
+            What became of it.
         """
         from pincite.acquire.given import text_source
 
@@ -149,6 +123,9 @@ class Library:
 
         Args:
             target: a URI, a document's id, or a path.
+
+        Returns:
+            The documents that were removed.
 
         Raises:
             NotInLibrary: nothing in the library goes by this name.
@@ -225,6 +202,9 @@ class Library:
             paths: bring only these up to date, and find only in them.
             refresh: look for changes on disk first.
 
+        Returns:
+            The hits, best first, what is stale, and what each stage took.
+
         Raises:
             EmptyQuestion: the question holds no text.
             FilterError: the filter is malformed.
@@ -279,6 +259,9 @@ class Library:
             where: as in ``search``.
             paths: as in ``search``.
             refresh: as in ``search``.
+
+        Yields:
+            The events of ``answer_events``.
         """
         from pincite.ground.answer import answer_events
 
@@ -336,15 +319,26 @@ class Library:
 
     def _stale(self) -> tuple[StaleSource, ...]:
         """List what is searched in a version that may not be the newest."""
-        records = (record for record in self.store.failed() if record.version)
-        return tuple(StaleSource(r.source.uri, r.version, r.reason, r.fix) for r in records)
+        return tuple(StaleSource(r.source.uri, r.version, r.reason, r.fix) for r in self.store.failed() if r.version)
 
-    def list(self, prefix: str = "") -> builtins.list[SourceRecord]:
-        """List the sources whose URI starts with a prefix, by URI."""
-        return builtins.list(self.store.sources(prefix))
+    def list(self, target: str | Path | None = None) -> builtins.list[SourceRecord]:
+        """List the sources, or those at or below a path or URI, by URI."""
+        if target is None:
+            return builtins.list(self.store.sources())
+        uri = self._uri(target).rstrip("/")
+        return [
+            r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith((uri + "/", uri + "!"))
+        ]
 
     def document(self, target: str | Path, version: int | None = None) -> Document:
-        """Give a document by URI, id or path; the newest version by default.
+        """Give a document.
+
+        Args:
+            target: a URI, a document's id, or a path.
+            version: which one; None takes the newest.
+
+        Returns:
+            The document.
 
         Raises:
             NotInLibrary: no such document or version.
@@ -352,7 +346,13 @@ class Library:
         return self.store.document(self._uri(target), version)
 
     def passage(self, passage_id: str) -> Passage:
-        """Give a current passage by its id.
+        """Give a current passage.
+
+        Args:
+            passage_id: as hits and citations name it.
+
+        Returns:
+            The passage.
 
         Raises:
             NotInLibrary: no such passage now.

@@ -41,7 +41,16 @@ def _is_elsewhere(name: str) -> bool:
 
 
 def model_path(name: str, settings: Settings, *, pull: bool = False, progress: Progress | None = None) -> Path:
-    """Give the verified place of a model; download it first if ``pull`` says so.
+    """Give the verified place of a model.
+
+    Args:
+        name: a known name, a local path, or a name on the hub.
+        settings: say where models are kept.
+        pull: download or mend it first, and prepare it for its runtime.
+        progress: called with the name, the bytes so far and the bytes in all.
+
+    Returns:
+        The model's folder or file.
 
     Raises:
         ModelError: it is unknown, missing, damaged or cannot be downloaded.
@@ -69,6 +78,14 @@ def _save_form(gguf: Path, folder: Path) -> None:
 
 def evaluate_dataset(dataset: str, settings: Settings, *, progress: Any = None) -> dict[str, Any]:
     """Index a BEIR folder into a temporary library and measure search on it.
+
+    Args:
+        dataset: the folder.
+        settings: name the encoder and the mode.
+        progress: has a method ``download`` for models.
+
+    Returns:
+        The measures by name.
 
     Raises:
         UsageError: the folder is not a BEIR data set.

@@ -67,6 +67,13 @@ def config_path() -> Path:
 def load_settings(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
     """Build the settings: defaults, then the file, then the environment, then overrides that are not None.
 
+    Args:
+        overrides: values by the name of their setting; None sets nothing.
+        environ: the variables; None takes those of the process.
+
+    Returns:
+        The settings, checked.
+
     Raises:
         SettingError: an unknown key, a value of the wrong type or range, or a file that is not TOML.
     """
@@ -78,7 +85,14 @@ def load_settings(overrides: Mapping[str, Any] | None = None, environ: Mapping[s
 
 
 def changed(settings: Settings, **changes: Any) -> Settings:
-    """Change some settings, checked; None leaves one as it is.
+    """Change some settings.
+
+    Args:
+        settings: as they are.
+        **changes: by name; None leaves one as it is.
+
+    Returns:
+        New settings, checked.
 
     Raises:
         SettingError: as for ``load_settings``.

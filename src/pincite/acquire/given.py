@@ -17,6 +17,9 @@ def text_source(uri: str, text: str, *, title: str = "", metadata: Metadata | No
         text: any string, lone surrogates included.
         title: "" takes none.
         metadata: to filter on.
+
+    Returns:
+        The source, whose hash and size are those of the text as UTF-8, and the reading.
     """
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -43,6 +43,9 @@ class Models:
     def encoder(self) -> Encoder:
         """Give the encoder.
 
+        Returns:
+            The model, loaded once.
+
         Raises:
             ModelError: it cannot be used.
         """
@@ -60,6 +63,9 @@ class Models:
 
     def generator(self) -> Generator | None:
         """Give the generator; None when there is to be none.
+
+        Returns:
+            The model, loaded once.
 
         Raises:
             ModelError: it cannot be used.
@@ -79,6 +85,9 @@ class Models:
 
     def reranker(self) -> Reranker | None:
         """Give the reranker; None when there is to be none.
+
+        Returns:
+            The model, loaded once.
 
         Raises:
             ModelError: it cannot be used.

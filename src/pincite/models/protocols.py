@@ -38,6 +38,12 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Encode texts: (len(texts), dimension), float32, each row of length 1, in the order given.
 
+        Args:
+            texts: each of at most ``max_pieces`` pieces.
+
+        Returns:
+            The rows; an empty array of the right width when there is no text.
+
         Raises:
             ValueError: a text is longer than ``max_pieces``; nothing is ever cut silently.
         """
@@ -86,6 +92,13 @@ class Generator(Protocol):
     def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
         """Yield pieces of the reply, then one Finish.
 
+        Args:
+            messages: the chat so far, the newest last.
+            options: how to generate.
+
+        Returns:
+            An iterator; closing it cancels the work.
+
         Raises:
             GenerationError: the model failed before or while writing.
         """
@@ -103,6 +116,13 @@ class Reranker(Protocol):
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Score each text: (len(texts),), higher is better.
+
+        Args:
+            question: any text.
+            texts: passages, with their context.
+
+        Returns:
+            One score for each text, in their order.
 
         Raises:
             ModelLimit: the question is too long, or the reranker's own deadline passed; the first stage's order stands.

@@ -83,6 +83,9 @@ class Store(Protocol):
             vectors: by ``embedding_hash`` of the searched text; those already stored need not be there.
             fingerprint: the space of the vectors.
             warnings: what could not be read; not empty makes the source's status "partly".
+
+        Returns:
+            What was committed.
         """
         ...
 
@@ -122,7 +125,14 @@ class Store(Protocol):
         ...
 
     def document(self, uri: str, version: int | None = None) -> Document:
-        """Give one version of a document, the newest by default.
+        """Give one version of a document.
+
+        Args:
+            uri: which document.
+            version: which version; None takes the newest.
+
+        Returns:
+            The document.
 
         Raises:
             NotInLibrary: no such document or version.

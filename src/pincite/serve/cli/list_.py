@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     with open_library(args) as library:
         records = [
             record
-            for record in library.list(args.path or "")
+            for record in library.list(args.path)
             if not args.failed or record.status in ("failed", "partly", "unsupported")
         ]
     for record in records:

@@ -53,7 +53,13 @@ def search_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def filter_of(conditions: list[str]) -> Filter | None:
-    """Build a filter from ``--where`` conditions; None when there are none.
+    """Build a filter from ``--where`` conditions.
+
+    Args:
+        conditions: each FIELD, an operator, and a value; all of them must fit.
+
+    Returns:
+        The filter, None when there are no conditions.
 
     Raises:
         FilterError: a condition has no operator.

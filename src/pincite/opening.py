@@ -1,0 +1,46 @@
+"""Open a library: the first call of every program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pincite.library import Library
+from pincite.models.lazy import Progress
+from pincite.models.protocols import Encoder, Generator, Reranker
+from pincite.settings import load_settings
+
+
+def open(
+    path: str | Path | None = None,
+    *,
+    encoder: Encoder | str | None = None,
+    generator: Generator | str | None = None,
+    reranker: Reranker | str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Library:
+    """Open a library, a folder on disk; it is made when first written.
+
+    Args:
+        path: the library; None takes the setting ``library``, or the per-user one.
+        encoder: a name, or any object that fits the protocol.
+        generator: a name ("none" for quotes only), or any object that fits the protocol.
+        reranker: a name ("none" for none), or any object that fits the protocol.
+        progress: called with (model, bytes done, bytes in all) while a model is downloaded.
+        **settings: any row of ``pincite.settings.Settings``.
+
+    Returns:
+        The library, to be closed.
+
+    Raises:
+        SettingError: an unknown setting or a bad value.
+        LibraryError: the library cannot be opened.
+    """
+    names = {"encoder": encoder, "generator": generator, "reranker": reranker}
+    settings.update({name: value for name, value in names.items() if isinstance(value, str)})
+    if path is not None:
+        settings["library"] = str(path)
+    library = Library(load_settings(settings), progress=progress)
+    library.models.use(encoder, generator, reranker)
+    return library
