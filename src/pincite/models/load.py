@@ -151,16 +151,13 @@ def load_generator(
         from pincite.models.generators.endpoint import EndpointGenerator
 
         return EndpointGenerator(rest, base_url=_address(name, base_url, offline), api_key=_key())
-    if scheme == "transformers":
-        from pincite.models.generators.transformers import TransformersGenerator
-
-        model = find_model(rest)
-        source = _ensure(rest, "generator", models_dir, offline, progress) if model else rest
-        named = model.name if model else ""
-        return TransformersGenerator(source, adapter=tuned, threads=threads, offline=offline, name=named)
-    gguf = _ensure(rest, "generator", models_dir, offline, progress)
     known = find_model(rest)
+    if scheme == "transformers" and known is None:  # transformers finds it by itself
+        return _transformers(rest, tuned, threads, offline, "")
+    gguf = _ensure(rest, "generator", models_dir, offline, progress)
     shown = known.name if known else gguf.stem
+    if scheme == "transformers":
+        return _transformers(gguf, tuned, threads, offline, shown)
     if (scheme or DEFAULT_RUNTIME) == "llama":
         from pincite.models.generators.llama import LlamaGenerator
 
@@ -168,6 +165,13 @@ def load_generator(
     from pincite.models.generators.openvino import OpenVinoGenerator
 
     return OpenVinoGenerator(gguf, cache_dir=models_dir / COMPILED, name=shown, threads=threads, adapter=tuned)
+
+
+def _transformers(source: str | Path, adapter: Path | None, threads: int, offline: bool, name: str) -> Generator:
+    """Load a generator with transformers."""
+    from pincite.models.generators.transformers import TransformersGenerator
+
+    return TransformersGenerator(source, adapter=adapter, threads=threads, offline=offline, name=name)
 
 
 def _split(name: str, schemes: tuple[str, ...]) -> tuple[str, str]:
