@@ -269,8 +269,9 @@ class SqliteStore:
         """Save the derived indexes, so that the next process opens them without catching up."""
         if self.readonly:
             return
+        self._indexes.keywords().save()  # before the vectors are opened, so that their memory does not add up
         self._open_indexes()
-        for index in self._indexes.opened():
+        for index in self._indexes.opened()[1:]:
             index.save()
 
     def _open_indexes(self) -> None:
