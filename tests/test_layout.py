@@ -58,8 +58,10 @@ def allowed(module: str, name: str) -> bool:
         return within(name, ("types", "errors", "text", "store"))
     if top == "serve":
         return within(name, (*SERVE, "__version__"))
+    if top == "place":
+        return False
     if top in ("types", "errors", "text"):
-        return within(name, ("types", "errors"))
+        return within(name, ("types", "errors", "place"))
     if top == "settings":
         return within(name, ("errors",))
     return top in ("library", "manage", "opening", "") or module == "__init__"

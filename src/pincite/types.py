@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import unquote
+
+from pincite.place import location
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
@@ -390,11 +391,3 @@ class Check:
 def searched_text(context: str, text: str) -> str:
     """Join a passage's context and text as they are embedded and indexed."""
     return f"{context}\n{text}" if context else text
-
-
-def location(uri: str, heading_path: tuple[str, ...], page: int | None, line_from: int, line_to: int) -> str:
-    """Name a place for people: path, page or lines, headings."""
-    path = unquote(uri.removeprefix("file://"))
-    lines = f"line {line_from}" if line_from == line_to else f"lines {line_from}-{line_to}"
-    place = f"{path}, page {page}" if page is not None else f"{path}, {lines}"
-    return f"{place} ({' > '.join(heading_path)})" if heading_path else place

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections.abc import Mapping
+from itertools import pairwise
 
 R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -127,3 +129,69 @@ def rows(*values: tuple[object, ...], first: int = 1, columns: str = "ABCDEFGHIJ
         if cells:
             lines.append(f'<row r="{at}">{"".join(cells)}</row>')
     return "".join(lines)
+
+
+def ole(streams: Mapping[str, bytes]) -> bytes:
+    """Make an OLE container (MS-CFB) of streams by path ("a" or "folder/a"); each is padded to the 4,096 bytes from
+    which on streams are kept in sectors of their own.
+    """
+    padded = {path: content.ljust(4096, b"\0") for path, content in streams.items()}
+    folders = sorted({path.partition("/")[0] for path in streams if "/" in path})
+    entries: list[list] = [["Root Entry", 5, -1, 0, 0]]  # name, type, child, first sector, size
+    content, at, siblings = b"", 0, {}
+
+    def add(paths: list[str]) -> int:
+        """Add the entries of one folder as a chain to the right; give the first."""
+        nonlocal content, at
+        numbers = []
+        for path in paths:
+            numbers.append(len(entries))
+            name = path.rpartition("/")[2]
+            if path in padded:
+                data = padded[path] + bytes(-len(padded[path]) % 512)
+                entries.append([name, 2, -1, at, len(padded[path])])
+                content, at = content + data, at + len(data) // 512
+            else:
+                entries.append([name, 1, -1, 0, 0])
+        siblings.update(pairwise(numbers))
+        for number, path in zip(numbers, paths, strict=True):
+            if path not in padded:
+                entries[number][2] = add([inner for inner in padded if inner.startswith(path + "/")])
+        return numbers[0] if numbers else -1
+
+    entries[0][2] = add([*(path for path in padded if "/" not in path), *folders])
+    directory = b"".join(
+        struct.pack("<64sHBBiii16xI16xiII", name.encode("utf-16-le"), 2 * len(name) + 2, kind, 1, -1,
+                    siblings.get(number, -1), child, 0, first if kind == 2 else -2, size, 0)
+        for number, (name, kind, child, first, size) in enumerate(entries)
+    )  # fmt: skip
+    directory += bytes(-len(directory) % 512)
+    fat = []
+    for _, kind, _, first, size in entries:
+        if kind == 2:
+            count = -(-size // 512)
+            fat += [*range(first + 1, first + count), -2]
+    start = len(fat)
+    fat += [*range(start + 1, start + len(directory) // 512), -2]
+    sectors = -(-(len(fat) + 1) // 128)
+    while sectors * 128 < len(fat) + sectors:
+        sectors += 1
+    place = len(fat)
+    fat += [-3] * sectors
+    fat += [-1] * (sectors * 128 - len(fat))
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + struct.pack(
+        "<HHHHH6xIIiIIiIiI", 0x3E, 3, 0xFFFE, 9, 6, 0, sectors, start, 0, 4096, -2, 0, -2, 0
+    )  # fmt: skip
+    header += struct.pack("<109i", *(list(range(place, place + sectors)) + [-1] * (109 - sectors)))
+    return header + content + directory + struct.pack(f"<{len(fat)}i", *fat)
+
+
+def msg(texts: Mapping[str, str], files: Mapping[str, bytes] | None = None) -> bytes:
+    """Make an Outlook message of texts by property number, and attachments by name."""
+    streams = {"__properties_version1.0": bytes(32)}
+    streams |= {f"__substg1.0_{key}001F": text.encode("utf-16-le") for key, text in texts.items()}
+    for number, (name, content) in enumerate((files or {}).items()):
+        folder = f"__attach_version1.0_#{number:08X}"
+        streams[f"{folder}/__substg1.0_3707001F"] = name.encode("utf-16-le")
+        streams[f"{folder}/__substg1.0_37010102"] = content
+    return ole(streams)

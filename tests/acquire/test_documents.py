@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pincite.acquire.members import members
 from pincite.acquire.read import load, read
 from pincite.errors import SourceError, SourceUnsupported
 from pincite.types import Reading
@@ -112,3 +113,18 @@ def test_hostile_documents_that_can_be_read_are_read():
     sparse = read(*load(FOLDER / "made/sparse_corner.xlsx")).text
     assert "A1: first" in sparse and "XFD1048576: last" in sparse
     assert read(*load(FOLDER / "made/xxe.docx")).text == "before  after"
+
+
+@pytest.mark.skipif(FOLDER is None, reason="the shared test documents are not here (PINCITE_DATA)")
+def test_archives_are_unpacked_within_limits():
+    def inside(name: str) -> dict[str, bytes | SourceError]:
+        outer, data = load(FOLDER / name)
+        return {inner.uri.removeprefix(outer.uri + "/"): content for inner, content in members(outer, data)}
+
+    droste = inside("zip/droste.zip")
+    assert "droste.jpg" in droste
+    assert str(droste["droste.zip/droste.zip/droste.zip"]).endswith("archives deep.")
+    assert "需求文档" in read(*load(FOLDER / "zip/gbk.zip")).text
+    assert list(inside("zip/overlapping.zip").values()) == [b"hello world4", b"hello world5"]
+    assert len(inside("made/nested_60.zip")) == 3
+    assert sum(isinstance(content, bytes) for content in inside("zip/markitdown.zip").values()) == 7
