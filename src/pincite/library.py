@@ -9,15 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pincite.acquire.read import uri_of
-from pincite.build.roots import Paths, forget, paths_of, remember, roots, selected, within
+from pincite.build.roots import Paths, forget, paths_of, remember, roots, selected, uri_named, within
 from pincite.build.sync import Build, Selection, commit, prepare, sync
 from pincite.errors import EmptyQuestion, LibraryError, ModelError, NotInLibrary, UsageError
 from pincite.find.analyze import ANALYZER, analyze
 from pincite.find.search import search
-from pincite.ground.check import Checked, check_text
 from pincite.models.lazy import Models, Progress
 from pincite.models.protocols import Encoder
 from pincite.settings import Settings, changed, library_path, models_dir
@@ -40,6 +39,9 @@ from pincite.types import (
     StaleSource,
     Trace,
 )
+
+if TYPE_CHECKING:
+    from pincite.ground.check import Checked
 
 
 class Library:
@@ -131,7 +133,7 @@ class Library:
             NotInLibrary: nothing in the library goes by this name.
         """
         with self._lock:
-            uri = self._uri(target)
+            uri = uri_named(self.store, target)
             gone = [r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith(uri + "/")]
             if not gone:
                 raise NotInLibrary(
@@ -212,6 +214,8 @@ class Library:
         if not question.strip():
             raise EmptyQuestion("The question is empty.", fix="Ask something.")
         settings = changed(self.settings, mode=mode, limit=limit)
+        if settings.mode != "keyword":
+            self.models.begin("encoder")
         started = time.perf_counter()
         behind = self._caught_up(paths) if refresh else ()
         refreshed = (Stage("refresh", time.perf_counter() - started),) if refresh else ()
@@ -265,6 +269,8 @@ class Library:
         """
         from pincite.ground.answer import answer_events
 
+        if not extract and question.strip():
+            self.models.begin("generator")
         found = self.search(question, mode=mode, where=where, paths=paths, refresh=refresh)
         settings = self.settings
         for event in answer_events(
@@ -286,6 +292,8 @@ class Library:
 
     def check(self, text: str, *, mode: str | None = None, refresh: bool = True) -> Checked:
         """Check each sentence of any text against the documents; the options are those of ``search``."""
+        from pincite.ground.check import check_text
+
         behind = self._caught_up(None) if refresh else ()
         keyword = changed(self.settings, mode=mode).mode == "keyword"
         checked = check_text(
@@ -325,7 +333,7 @@ class Library:
         """List the sources, or those at or below a path or URI, by URI."""
         if target is None:
             return builtins.list(self.store.sources())
-        uri = self._uri(target).rstrip("/")
+        uri = uri_named(self.store, target).rstrip("/")
         return [
             r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith((uri + "/", uri + "!"))
         ]
@@ -343,7 +351,7 @@ class Library:
         Raises:
             NotInLibrary: no such document or version.
         """
-        return self.store.document(self._uri(target), version)
+        return self.store.document(uri_named(self.store, target), version)
 
     def passage(self, passage_id: str) -> Passage:
         """Give a current passage.
@@ -357,7 +365,7 @@ class Library:
         Raises:
             NotInLibrary: no such passage now.
         """
-        uri = self._uri(passage_id.partition("@")[0])
+        uri = uri_named(self.store, passage_id.partition("@")[0])
         for passage in self.store.passages_of(uri):
             if passage.id == passage_id:
                 return passage
@@ -373,17 +381,6 @@ class Library:
     def stats(self) -> Stats:
         """Count documents, passages and vectors."""
         return self.store.stats()
-
-    def _uri(self, target: str | Path) -> str:
-        """Turn a URI, a document's id or a path into a URI."""
-        name = str(target)
-        if "://" in name or self.store.source(name) is not None:
-            return name
-        if len(name) == 12 and all(c in "0123456789abcdef" for c in name):
-            for record in self.store.sources():
-                if record.document_id == name:
-                    return record.source.uri
-        return uri_of(paths_of(name)[0])
 
     # --- the end
 

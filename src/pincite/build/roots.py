@@ -24,6 +24,18 @@ def paths_of(paths: Paths) -> list[Path]:
     return [absolute(Path(path).expanduser()) for path in given]
 
 
+def uri_named(store: Store, target: str | Path) -> str:
+    """Turn a URI, a document's id or a path into a URI."""
+    name = str(target)
+    if "://" in name or store.source(name) is not None:
+        return name
+    if len(name) == 12 and all(c in "0123456789abcdef" for c in name):
+        for record in store.sources():
+            if record.document_id == name:
+                return record.source.uri
+    return uri_of(paths_of(name)[0])
+
+
 def within(paths: Sequence[Path], where: Filter | None) -> Filter:
     """Restrict a filter to what is at or below some absolute paths."""
     inside: list[Filter] = []

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from typing import Literal, Protocol, runtime_checkable
 
 from pincite.models.load import load_encoder, load_generator, load_reranker
 from pincite.models.protocols import Encoder, Generator, Reranker
 
 Progress = Callable[[str, int, int], None]
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """A model that is quick to load and slow at its first use."""
+
+    def prepare(self) -> None:
+        """Do now what the first use would do."""
+        ...
 
 
 @dataclass(slots=True)
@@ -30,7 +41,10 @@ class Models:
     loaded_encoder: Encoder | None = None
     loaded_generator: Generator | None = None
     loaded_reranker: Reranker | None = None
-    _lock: Lock = field(default_factory=Lock)
+    _locks: dict[str, Lock] = field(
+        default_factory=lambda: {kind: Lock() for kind in ("encoder", "generator", "reranker")}
+    )
+    _begun: dict[str, Future[object]] = field(default_factory=dict)
 
     def use(
         self, encoder: Encoder | str | None, generator: Generator | str | None, reranker: Reranker | str | None
@@ -39,6 +53,19 @@ class Models:
         self.loaded_encoder = None if isinstance(encoder, str) else encoder
         self.loaded_generator = None if isinstance(generator, str) else generator
         self.loaded_reranker = None if isinstance(reranker, str) else reranker
+
+    def begin(self, kind: Literal["encoder", "generator"]) -> None:
+        """Begin to load a model in the background: who asks for it waits less, and gets the error if there is one."""
+        if getattr(self, f"loaded_{kind}") is None and kind not in self._begun:
+            pool = ThreadPoolExecutor(1)
+            self._begun[kind] = pool.submit(self._prepared_encoder if kind == "encoder" else self._load_generator)
+            pool.shutdown(wait=False)
+
+    def _end(self, kind: str) -> None:
+        """Wait for what was begun."""
+        begun = self._begun.pop(kind, None)
+        if begun is not None:
+            begun.result()
 
     def encoder(self) -> Encoder:
         """Give the encoder.
@@ -49,7 +76,11 @@ class Models:
         Raises:
             ModelError: it cannot be used.
         """
-        with self._lock:
+        self._end("encoder")
+        return self._load_encoder()
+
+    def _load_encoder(self) -> Encoder:
+        with self._locks["encoder"]:
             if self.loaded_encoder is None:
                 self.loaded_encoder = load_encoder(
                     self.encoder_name,
@@ -61,6 +92,13 @@ class Models:
                 )
             return self.loaded_encoder
 
+    def _prepared_encoder(self) -> Encoder:
+        """Load the encoder, and build its network if it is one that builds it at first use."""
+        encoder = self._load_encoder()
+        if isinstance(encoder, Preparable):
+            encoder.prepare()
+        return encoder
+
     def generator(self) -> Generator | None:
         """Give the generator; None when there is to be none.
 
@@ -70,7 +108,11 @@ class Models:
         Raises:
             ModelError: it cannot be used.
         """
-        with self._lock:
+        self._end("generator")
+        return self._load_generator()
+
+    def _load_generator(self) -> Generator | None:
+        with self._locks["generator"]:
             if self.loaded_generator is None and self.generator_name != "none":
                 self.loaded_generator = load_generator(
                     self.generator_name,
@@ -92,7 +134,7 @@ class Models:
         Raises:
             ModelError: it cannot be used.
         """
-        with self._lock:
+        with self._locks["reranker"]:
             if self.loaded_reranker is None and self.reranker_name not in ("", "none"):
                 self.loaded_reranker = load_reranker(
                     self.reranker_name,
