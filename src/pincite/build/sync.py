@@ -289,9 +289,14 @@ class _Look:
 
 
 def _settled(found: Found, record: SourceRecord) -> bool:
-    """Tell whether the file is surely the one that was recorded, without reading it."""
+    """Tell whether the file is surely the one that was recorded, without reading it.
+
+    What could be read as bytes but not as a document will not become readable by itself: only a change counts, or else
+    one hostile file would cost each search the seconds until its reader is stopped.
+    """
+    was_looked_at = record.status != "failed" or (not record.version and bool(record.source.content_hash))
     return (
-        record.status != "failed"
+        was_looked_at
         and record.source.size == found.size
         and record.source.modified_ns == found.modified_ns
         and record.checked_ns - found.modified_ns > _RACY_NS
@@ -300,7 +305,9 @@ def _settled(found: Found, record: SourceRecord) -> bool:
 
 def _as_recorded(record: SourceRecord) -> SourceReport:
     """Report a source that is as it was."""
-    status: Status = "unsupported" if record.status == "unsupported" else "unchanged"
+    status: Status = "unchanged"
+    if not record.version and record.status in ("unsupported", "failed"):
+        status = "failed" if record.status == "failed" else "unsupported"
     return SourceReport(
         record.source.uri,
         status,
