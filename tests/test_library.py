@@ -101,6 +101,21 @@ def test_an_unchanged_folder_is_not_read_again(
     assert library.models.encoder().encoded == encoded
 
 
+def test_add_tries_again_what_failed_and_search_does_not(
+    folder: Path, library: pincite.Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "old.doc").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600))
+    settle(folder)
+    library.add(folder)
+    calls: list[Path] = []
+    real = pincite.build.sync.load
+    monkeypatch.setattr("pincite.build.sync.load", lambda path: (calls.append(path), real(path))[1])
+    library.search("tokens", mode="keyword")
+    assert calls == []
+    library.add(folder)
+    assert [path.name for path in calls] == ["old.doc"]
+
+
 def test_a_renamed_file_keeps_its_vectors(folder: Path, library: pincite.Library) -> None:
     library.add(folder)
     encoded = library.models.encoder().encoded

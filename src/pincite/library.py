@@ -94,7 +94,7 @@ class Library:
         """Do as ``add`` does, and yield the report on each source once it is durably committed."""
         selections = [Selection(path, tuple(include), tuple(exclude)) for path in paths_of(paths)]
         with self._lock:
-            yield from sync(selections, self._build())
+            yield from sync(selections, replace(self._build(), retry=True))
             remember(self.store, selections)
             self._embed_rest()
             self.store.flush()

@@ -48,6 +48,7 @@ class Build:
     store: Store
     encoder: Callable[[], Encoder]
     passage_pieces: int = 128
+    retry: bool = False  # read again what failed or was unsupported: a newer reader may do better
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,8 @@ class _Look:
     def at(self, found: Found) -> Iterator[SourceReport | Prepared]:
         """Compare a file with its record, and read it, and what is inside, if it may have changed."""
         record = self.known.get(found.uri)
-        if record is not None and _settled(found, record):
+        again = self.build.retry and record is not None and record.status in ("failed", "unsupported")
+        if record is not None and not again and _settled(found, record):
             yield _as_recorded(record)
             yield from map(_as_recorded, self._inside(record))
             return
