@@ -32,7 +32,7 @@ def test_what_cannot_be_read_is_read_again_only_when_it_changes(library, tmp_pat
     assert [source.status for source in library.add(bad).sources] == ["failed"]
     reads = []
     monkeypatch.setattr(module, "load", lambda path: reads.append(path) or pytest.fail("read again"))
-    again = library.add(bad).sources
+    again = library.refresh(bad).sources
     assert [(source.status, bool(source.reason), bool(source.fix)) for source in again] == [("failed", True, True)]
     assert reads == []
     monkeypatch.undo()
