@@ -67,8 +67,10 @@ def fused(judgements, asked, owners, **how):
 def ablated(name, store, options, encoder):
     """Try every weight at every depth, with and without the floor, and reciprocal ranks."""
     table = {}
+    judgements, asked, owners = lists(name, store, options, encoder, max(DEPTHS))
     for depth in DEPTHS:
-        given = lists(name, store, options, encoder, depth)
+        cut = {question: {mode: order[:depth] for mode, order in found.items()} for question, found in asked.items()}
+        given = (judgements, cut, owners)
         for weight in WEIGHTS:
             table[f"convex {weight} depth {depth}"] = fused(*given, weight=weight, depth=depth)
         table[f"convex {WEIGHT} depth {depth} missing 0"] = fused(*given, weight=WEIGHT)

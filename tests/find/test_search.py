@@ -67,7 +67,7 @@ def test_hybrid_score_is_the_formula(store, encoder):
     hits, _ = search("cats sleep", store=store, encoder=encoder, limit=5)
     best = max(hit.scores.get("keyword", 0) for hit in hits)
     for hit in hits:
-        expected = 0.7 * hit.scores["vector"] + 0.3 * hit.scores.get("keyword", 0) / best
+        expected = 0.75 * hit.scores["vector"] + 0.25 * hit.scores.get("keyword", 0) / best
         assert hit.score == pytest.approx(expected)
 
 

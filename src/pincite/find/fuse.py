@@ -9,7 +9,7 @@ from typing import Literal
 from pincite.types import Candidate
 
 Fusion = Literal["convex", "rrf"]
-WEIGHT = 0.7  # of the cosine; chosen leaving one collection out: bench/quality/results/fusion.json
+WEIGHT = 0.75  # of the cosine; chosen leaving one collection out: bench/quality/results/fusion.json
 RRF_K = 60
 
 
