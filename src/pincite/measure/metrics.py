@@ -28,7 +28,7 @@ def retrieval_metrics(
     try:
         import ir_measures
     except ImportError as error:
-        raise ExtraMissing("Measuring needs ir_measures.", fix="Run: pip install 'pincite[evaluate]'") from error
+        raise ExtraMissing("Measuring needs ir_measures.", fix="Run: pip install ir-measures") from error
     measures = {name: ir_measures.parse_measure(measure) for name, measure in METRICS.items()}
     # Scores fall strictly, so that the library cannot order ties by its own rule.
     run = {
