@@ -67,15 +67,18 @@ def kill_rounds(tmp_path: Path, rounds: int, files: int) -> int:
     rng = random.Random(20261130)
     folder, library, alive, acked = tmp_path / "docs", tmp_path / "t.pincite", 0, set()
     make_folder(folder, files)
+    begun = time.monotonic()
+    assert start(tmp_path / "timing.pincite", folder).communicate()[1] == ""
+    whole = time.monotonic() - begun  # on this machine, as busy as it is: moments are shares of it
     for _ in range(rounds):
         process = start(library, folder)
-        time.sleep(rng.uniform(0.2, 2.0))
+        time.sleep(rng.uniform(0.05, 0.9) * whole)
         alive += process.poll() is None
         process.kill()
         acked |= acknowledged(process.communicate()[0])
         if library.exists():
             check(library, acked)
-        for uri in rng.sample(sorted(acked), min(len(acked), files // 3)):  # so that there is always something to do
+        for uri in rng.sample(sorted(acked), min(len(acked), files // 2)):  # so that there is always something to do
             path = Path(uri.removeprefix("file://"))
             path.write_text(path.read_text() + f"\n\nMore of unique{int(path.stem)}.")
             acked.discard(uri)

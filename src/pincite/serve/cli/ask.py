@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from dataclasses import replace
 
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import filter_of, open_library, search_arguments
-from pincite.types import Answer, CitationEvent, DoneEvent, Event, TokenEvent, VerdictEvent
+from pincite.types import Answer, CitationEvent, DoneEvent, Event, Stage, TokenEvent, Trace, VerdictEvent
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +27,10 @@ def run(args: argparse.Namespace) -> int:
     """Answer; 1 when the documents do not hold the answer."""
     *paths, question = args.words
     with open_library(args) as library:
+        started = time.perf_counter()
         if paths:
             _sync(library, paths)
+        synced = Stage("sync", time.perf_counter() - started)
         events = library.stream(
             question,
             extract=args.extract,
@@ -37,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
             refresh=not args.no_refresh and not paths,
         )
         answer = _follow(events, args)
+    if paths:
+        answer = replace(answer, trace=Trace((synced, *answer.trace.stages)))
     if args.json and not args.stream:
         render.emit(render.answer_json(answer))
     elif not args.json:
@@ -59,6 +65,16 @@ def show(answer: Answer) -> None:
         if claim.verdict != "supported":
             why = "; ".join(claim.problems) or "the cited text does not say so"
             render.say(f"\n  Not {'fully ' if claim.verdict == 'partly' else ''}supported: {claim.text!r}: {why}")
+    _notes(answer)
+    if answer.outcome == "not_in_documents" and answer.nearest:
+        render.say("\nNearest passages:")
+        for hit in answer.nearest[:3]:
+            render.say(f"  - {render.shown_place(hit.passage.uri, hit.location)}:")
+            render.say(f"    {' '.join(hit.text.split())[:160]}")
+
+
+def _notes(answer: Answer) -> None:
+    """Say beside the answer what to mind."""
     left_out = [finding for finding in answer.findings if finding.kind == "claim_left_out"]
     for finding in answer.findings:
         if finding not in left_out:
@@ -66,11 +82,8 @@ def show(answer: Answer) -> None:
     if left_out:
         count = f"{len(left_out)} sentence{'s' if len(left_out) > 1 else ''}"
         render.note(f"Note: {count} of the model's draft left out, for the passages do not carry it; --json shows it.")
-    if answer.outcome == "not_in_documents" and answer.nearest:
-        render.say("\nNearest passages:")
-        for hit in answer.nearest[:3]:
-            render.say(f"  - {render.shown_place(hit.passage.uri, hit.location)}:")
-            render.say(f"    {' '.join(hit.text.split())[:160]}")
+    if answer.outcome == "not_in_documents" and not answer.nearest:
+        render.note("`pincite list` shows what the library holds, `pincite add PATH` adds to it.")
 
 
 def _sync(library: object, paths: list[str]) -> None:
