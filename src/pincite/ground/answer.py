@@ -46,6 +46,7 @@ LazyGenerator = Generator | Callable[[], Generator | None] | None
 NOT_IN_DOCUMENTS = "These documents do not answer this question."
 _QUOTED = Check("supported", 1.0, ())
 _NEAREST = 3
+_SURE = 0.8  # support of a claim that a small model may add to the quotes; at the threshold itself too much is invented
 _ASIDE = 60  # tokens of a small model's draft, as in the measurement; the rest only costs time
 _FEW, _MANY = 4, 12  # sentences that a small and a large model are given; more made the small one slower, not better
 _ABSTAINS = re.compile(
@@ -284,6 +285,12 @@ def _within(sentence: Sentence, items: Sequence[Evidence]) -> bool:
     )
 
 
+def _may_be_shown(check: Check, aside: bool, policy: str) -> bool:
+    """Tell whether a claim of the draft gets into the answer; beside quotes only what is surely supported earns it."""
+    supported = check.verdict == "supported"
+    return supported and check.support >= _SURE if aside else supported or policy != "drop"
+
+
 def _composed(
     run: _Run, ranking: Ranking, assessed: list[Assessed], how: AnswerOptions, model: Generator | None
 ) -> tuple[Writer, bool]:
@@ -293,10 +300,10 @@ def _composed(
     said = [item for item in assessed if not _ABSTAINS.search(item.claim.plain)]
     if len(said) < len(assessed):
         run.find("generator_abstained", "The model says that the passages do not answer; judge by the quotes.")
-    shown = [item for item in said if item.check.verdict == "supported" or not (always or how.policy == "drop")]
+    shown = [item for item in said if _may_be_shown(item.check, always, how.policy)]
     for item in said:
         if item not in shown:
-            problems = "; ".join(item.check.problems)
+            problems = "; ".join(item.check.problems) or "the cited text carries it only weakly"
             run.find("claim_left_out", f"The model also wrote {item.claim.plain!r}: {problems}.")
     quotes = best_quotes(ranking, limit=how.quote_limit)
     if always:
