@@ -46,7 +46,7 @@ class OpenVinoReranker:
         pieces = WordPieces(folder / "tokenizer.json")
         self._tokenizer = pieces.tokenizer
         self._network = Network(folder, self._config, pieces, head="score", precision=precision, threads=threads)
-        self._network.prepare()
+        self._network.prepare(many=True)
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Score each text.

@@ -1,0 +1,60 @@
+"""Which streams compute what: lone texts, many texts, several threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from pincite.models import network
+from pincite.models.encoders.openvino import OpenVinoEncoder
+from tests.passages import fitting
+
+
+@pytest.fixture
+def encoder(encoder_folder):
+    return OpenVinoEncoder(encoder_folder, name="m", precision="f32", threads=2)
+
+
+def made(encoder):
+    return set(encoder._network._made)
+
+
+def test_little_work_compiles_once_and_much_work_is_divided(encoder, monkeypatch):
+    texts = fitting(encoder.pieces, 20, 12, seed=3)
+    lone = [encoder.encode([text]) for text in texts]
+    few = encoder.encode(texts)
+    assert made(encoder) == {network._ONE_STREAM}
+    monkeypatch.setattr(network, "_MUCH", 0)
+    many = encoder.encode(texts)
+    assert made(encoder) == {network._ONE_STREAM, network._MOST_STREAMS}
+    for vectors in (few, many):
+        assert np.allclose(np.concatenate(lone), vectors, atol=1e-5)
+
+
+def test_a_question_does_not_wait_for_another_one(encoder):
+    [text] = fitting(encoder.pieces, 20, 1, seed=4)
+    expected = encoder.encode([text])
+    together = encoder._network._compiled(network._ONE_STREAM)
+    busy = together._idle.get()  # as if another thread were asking
+    found = encoder.encode([text])
+    together._idle.put(busy)
+    assert network._MOST_STREAMS in made(encoder)
+    assert np.allclose(expected, found, atol=1e-6)
+
+
+def test_questions_of_several_threads_do_not_disturb_each_other(encoder):
+    texts = fitting(encoder.pieces, 20, 32, seed=4)
+    expected = [encoder.encode([text]) for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: encoder.encode([text]), texts))
+    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(expected, found, strict=True))
+
+
+def test_one_thread_needs_one_network(encoder_folder, monkeypatch):
+    monkeypatch.setattr(network, "_MUCH", 0)
+    encoder = OpenVinoEncoder(encoder_folder, name="m", precision="f32", threads=1)
+    encoder.encode(fitting(encoder.pieces, 20, 12, seed=5))
+    encoder._network.prepare(many=True)
+    assert made(encoder) == {network._ONE_STREAM}
