@@ -13,8 +13,8 @@ PACKAGE = ROOT / "src" / "pincite"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 STAGES = ("acquire", "build", "find", "generate", "ground", "measure")
-COMMON = ("types", "errors", "text", "models.protocols", "store.protocol", "store.filters", "store.hashing")
-SERVE = ("library", "manage", "types", "errors", "settings", "store.filters", "serve")
+COMMON = ("types", "reports", "errors", "text", "models.protocols", "store.protocol", "store.filters", "store.hashing")
+SERVE = ("library", "manage", "types", "reports", "errors", "settings", "store.filters", "serve")
 HEAVY = {
     "charset_normalizer", "ir_measures", "lxml", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec",
     "olefile", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors", "sentence_transformers",
@@ -26,7 +26,8 @@ MAX_FILE, MAX_FUNCTION = 400, 50
 # readers, indexes and durability each needed more cases than foreseen. What comes next needs a decision of its own.
 # Raised from 16,000 for the process that reads untrusted formats, and for PDF.
 # Raised from 17,600 for office documents, e-books, mail, notebooks and archives: a dozen formats, a reader for each.
-MAX_PACKAGE = 22_400
+# Raised from 22,400 for measuring (cases, ceiling report, why), grounding and conversation.
+MAX_PACKAGE = 27_000
 
 
 def module_of(path: Path) -> str:
@@ -55,16 +56,16 @@ def allowed(module: str, name: str) -> bool:
     if top == "models":
         return within(name, ("types", "errors", "text", "models"))
     if top == "store":
-        return within(name, ("types", "errors", "text", "store"))
+        return within(name, ("types", "reports", "errors", "text", "store"))
     if top == "serve":
         return within(name, (*SERVE, "__version__"))
     if top == "place":
         return False
-    if top in ("types", "errors", "text"):
+    if top in ("types", "reports", "errors", "text"):
         return within(name, ("types", "errors", "place"))
     if top == "settings":
         return within(name, ("errors",))
-    return top in ("library", "manage", "opening", "") or module == "__init__"
+    return top in ("library", "writing", "manage", "opening", "") or module == "__init__"
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)

@@ -4,185 +4,41 @@ from __future__ import annotations
 
 import builtins
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from pincite.acquire.read import uri_of
-from pincite.build.roots import Paths, forget, paths_of, remember, roots, selected, uri_named, within
-from pincite.build.sync import Build, Selection, commit, prepare, sync
-from pincite.errors import EmptyQuestion, LibraryError, ModelError, NotInLibrary, UsageError
-from pincite.find.analyze import ANALYZER, analyze
+from pincite.build.roots import Paths, paths_of, uri_named, within
+from pincite.errors import EmptyQuestion, LibraryError, ModelError, NotInLibrary
 from pincite.find.search import search
-from pincite.models.lazy import Models, Progress
 from pincite.models.protocols import Encoder
-from pincite.settings import Settings, changed, library_path, models_dir
+from pincite.settings import changed
 from pincite.store.filters import Filter
-from pincite.store.protocol import SourceRecord, Stats, Store
-from pincite.store.sqlite.store import open_store
+from pincite.store.protocol import SourceRecord, Stats
 from pincite.types import (
-    AddReport,
     Answer,
     Document,
     DoneEvent,
     Event,
     Finding,
-    Metadata,
     Mode,
     Passage,
     SearchResult,
-    SourceReport,
     Stage,
     StaleSource,
     Trace,
 )
+from pincite.writing import Writing
 
 if TYPE_CHECKING:
     from pincite.ground.check import Checked
 
 
-class Library:
+class Library(Writing):
     """Documents, and answers from them. Use it in a ``with`` statement, or close it."""
-
-    def __init__(self, settings: Settings, *, progress: Progress | None = None) -> None:
-        """Open or make the library that the settings name; models are loaded when first needed."""
-        self.settings = settings
-        self.path = library_path(settings)
-        self.models = Models(
-            encoder_name=settings.encoder,
-            generator_name=settings.generator,
-            reranker_name=settings.reranker,
-            rerank_seconds=settings.rerank_seconds,
-            folder=models_dir(settings),
-            offline=settings.offline,
-            threads=settings.threads,
-            base_url=settings.base_url,
-            adapter=settings.adapter,
-            progress=progress,
-        )
-        self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER)
-        self._lock = RLock()  # one sync runs at a time
-
-    # --- writing
-
-    def add(self, paths: Paths, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> AddReport:
-        """Add files and folders, or bring them up to date; later searches keep them so.
-
-        Args:
-            paths: one path or several.
-            include: take only files that match one of these globs, as in .gitignore.
-            exclude: leave out what matches one of these.
-
-        Returns:
-            What became of each source.
-
-        Raises:
-            PathMissing: a path does not exist.
-            LibraryError: the library cannot be written.
-            ModelError: the encoder cannot be used.
-        """
-        started = time.perf_counter()
-        sources = tuple(self.adding(paths, include=include, exclude=exclude))
-        return AddReport(sources, time.perf_counter() - started)
-
-    def adding(
-        self, paths: Paths, *, include: Sequence[str] = (), exclude: Sequence[str] = ()
-    ) -> Iterator[SourceReport]:
-        """Do as ``add`` does, and yield the report on each source once it is durably committed."""
-        selections = [Selection(path, tuple(include), tuple(exclude)) for path in paths_of(paths)]
-        with self._lock:
-            yield from sync(selections, replace(self._build(), retry=True))
-            remember(self.store, selections)
-            self._embed_rest()
-            self.store.flush()
-
-    def add_text(self, uri: str, text: str, *, title: str = "", metadata: Metadata | None = None) -> SourceReport:
-        """Add a text that is no file; the same URI again replaces it.
-
-        Args:
-            uri: its identity, for instance ``note:2026-11-30``; not a ``file:`` URI.
-            text: any string.
-            title: shown, embedded and searched with every passage.
-            metadata: to filter on.
-
-        Returns:
-            What became of it.
-        """
-        from pincite.acquire.given import text_source
-
-        if ":" not in uri or uri.startswith("file:"):
-            raise UsageError(f"{uri!r} is no URI for a text.", fix="Use one like note:meeting, or add the file's path.")
-        source, reading = text_source(uri, text, title=title, metadata=metadata or {})
-        with self._lock:
-            [report] = commit([prepare(source, reading, self._build())], self._build())
-        return report
-
-    def remove(self, target: str | Path) -> AddReport:
-        """Remove a document, or all documents of a folder; they are not added again until someone asks for it.
-
-        Args:
-            target: a URI, a document's id, or a path.
-
-        Returns:
-            The documents that were removed.
-
-        Raises:
-            NotInLibrary: nothing in the library goes by this name.
-        """
-        with self._lock:
-            uri = uri_named(self.store, target)
-            gone = [r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith(uri + "/")]
-            if not gone:
-                raise NotInLibrary(
-                    f"The library holds nothing from {target}.", fix="`pincite list` shows what it holds."
-                )
-            forget(self.store, uri)
-            for record in gone:
-                self.store.remove(record.source.uri)
-            self.store.collect_garbage()
-            self.store.flush()
-        return AddReport(tuple(SourceReport(r.source.uri, "removed", r.version or None) for r in gone))
-
-    def refresh(self, paths: Paths | None = None) -> AddReport:
-        """Bring what was added before, or some paths of it, up to date with the disk."""
-        started = time.perf_counter()
-        with self._lock:
-            chosen = roots(self.store) if paths is None else selected(self.store, paths_of(paths))
-            if paths is None:  # a root that is gone and empty was reported when it went
-                chosen = [root for root in chosen if root.path.exists() or self._holds(root.path)]
-            reports = tuple(sync(chosen, self._build()))
-        return AddReport(reports, time.perf_counter() - started)
-
-    def watch(self, paths: Paths, *, stop: Any = None, **globs: Sequence[str]) -> Iterator[SourceReport]:
-        """Add paths, then follow their changes until ``stop`` (a threading.Event) is set."""
-        from pincite.acquire.watch import watch
-
-        yield from self.adding(paths, **globs)
-        for _ in watch(paths_of(paths), stop_event=stop):  # only the moment matters: the sync finds out what changed
-            yield from (report for report in self.adding(paths, **globs) if report.status != "unchanged")
-
-    def _holds(self, path: Path) -> bool:
-        """Tell whether the library holds anything from a path."""
-        return next(iter(self.store.sources(uri_of(path))), None) is not None
-
-    def _build(self) -> Build:
-        """Collect what building needs."""
-        return Build(self.store, self.models.encoder, self.settings.passage_pieces)
-
-    def _embed_rest(self) -> None:
-        """Embed passages that lack a vector in the encoder's space, as after a change of encoder."""
-        from pincite.build.embed import embed_missing
-
-        if self.models.loaded_encoder is None and len(self.store.stats().spaces) <= 1:
-            return  # nothing was embedded in this run and there is one space: nothing can be missing
-        encoder = self.models.encoder()
-        while rest := self.store.unembedded(encoder.fingerprint, 512):
-            self.store.put_vectors(embed_missing(dict(rest), encoder), encoder.fingerprint)
-
-    # --- reading
 
     def search(
         self,

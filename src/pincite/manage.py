@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pincite.errors import ModelError
+from pincite.reports import Check
 from pincite.settings import Settings, changed, config_path, models_dir
-from pincite.types import Check, Mode
+from pincite.types import Mode
 
 if TYPE_CHECKING:
     from pincite.library import Library

@@ -342,52 +342,6 @@ class DoneEvent:
 Event = TokenEvent | CitationEvent | VerdictEvent | DoneEvent
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReport:
-    """What became of one source."""
-
-    uri: str
-    status: Status
-    version: int | None = None
-    passages: int = 0
-    embedded: int = 0  # passages that had to be embedded; the others were known
-    reason: str = ""
-    fix: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AddReport:
-    """What became of every source of one ``add``."""
-
-    sources: tuple[SourceReport, ...]
-    seconds: float = 0.0
-
-    @property
-    def failures(self) -> tuple[SourceReport, ...]:
-        """The sources that could not be taken in, or only partly."""
-        return tuple(source for source in self.sources if source.status in ("failed", "partly"))
-
-    @property
-    def summary(self) -> dict[str, int]:
-        """Count by status; statuses that did not occur are 0."""
-        names = ("indexed", "updated", "unchanged", "removed", "partly", "failed", "unsupported", "skipped")
-        return {name: sum(source.status == name for source in self.sources) for name in names}
-
-    def __str__(self) -> str:
-        counts = [f"{count} {name}" for name, count in self.summary.items() if count]
-        return ", ".join(counts) or "nothing to do"
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of a health report."""
-
-    name: str
-    ok: bool
-    detail: str
-    fix: str = ""
-
-
 def searched_text(context: str, text: str) -> str:
     """Join a passage's context and text as they are embedded and indexed."""
     return f"{context}\n{text}" if context else text

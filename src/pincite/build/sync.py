@@ -23,9 +23,10 @@ from pincite.build.chunk import chunk
 from pincite.build.embed import embed_missing
 from pincite.errors import PathMissing, SourceError, SourceUnsupported
 from pincite.models.protocols import Encoder
+from pincite.reports import SourceReport
 from pincite.store.hashing import embedding_hash
 from pincite.store.protocol import SourceRecord, Store
-from pincite.types import Document, Reading, Source, SourceReport, Span, Status, searched_text
+from pincite.types import Document, Reading, Source, Span, Status, searched_text
 
 _RACY_NS = 2_000_000_000  # the coarsest file time in use: FAT's two seconds
 _BATCH_PASSAGES = 512  # embedded together; more would only delay the first commit

@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.reports import Check
 from pincite.store.filters import Filter
-from pincite.types import Candidate, Check, Document, Passage, Source, Span
+from pincite.types import Candidate, Document, Passage, Source, Span
 
 
 @dataclass(frozen=True, slots=True)

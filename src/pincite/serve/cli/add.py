@@ -7,9 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
+from pincite.reports import SourceReport
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import open_library
-from pincite.types import SourceReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from pincite.errors import PinciteError
-from pincite.types import Answer, Citation, Claim, Hit, SearchResult, SourceReport, StaleSource, Trace
+from pincite.reports import SourceReport
+from pincite.types import Answer, Citation, Claim, Hit, SearchResult, StaleSource, Trace
 
 
 def prepare_streams() -> None:

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.errors import LibraryBusy, LibraryDamaged
+from pincite.reports import Check
 from pincite.store.derived.beside import Analysed, Analyze, Row, Statistics, analysed, score, statistics_of, token
 from pincite.store.derived.segments import Segments, contents, files, verify
 from pincite.store.derived.stamp import Stamp, load_stamp, locked, sweep, write_atomic
 from pincite.store.derived.truth import Truth
 from pincite.store.protocol import Changes
-from pincite.types import Candidate, Check
+from pincite.types import Candidate
 
 KIND = "keywords 1"
 PREFIX = "keywords"

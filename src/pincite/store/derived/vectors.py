@@ -12,11 +12,12 @@ from typing import NoReturn
 import numpy as np
 
 from pincite.errors import LibraryBusy, LibraryDamaged, SpaceMismatch
+from pincite.reports import Check
 from pincite.store.derived.codes import CodeIndex, usable
 from pincite.store.derived.exact import ExactIndex, Keys, Vectors, best, dot, held
 from pincite.store.derived.stamp import TEMPORARY, Stamp, checksum, locked, read_stamp, sweep, write_atomic
 from pincite.store.derived.truth import Truth
-from pincite.types import Candidate, Check
+from pincite.types import Candidate
 
 KIND = "vectors 1"
 EXACT_ROWS = 4096  # up to here exact search over float vectors in memory costs 1.7 CPU ms, and nothing from the truth

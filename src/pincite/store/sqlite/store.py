@@ -11,6 +11,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.reports import Check
 from pincite.store.filters import Filter
 from pincite.store.protocol import Changes, Receipt, SourceRecord, Stats
 from pincite.store.sqlite import reads, writes
@@ -21,7 +22,7 @@ from pincite.store.sqlite.schema import pack, unpack
 from pincite.store.sqlite.truth import SqliteTruth
 from pincite.store.sqlite.verify import verify
 from pincite.store.sqlite.where import compile_filter
-from pincite.types import Candidate, Check, Document, Passage, Source, Span
+from pincite.types import Candidate, Document, Passage, Source, Span
 
 _PAGE = 1000  # sources read at once
 _ALLOWED = 16  # filters whose keys are remembered

@@ -9,11 +9,12 @@ from typing import Any
 import apsw
 import numpy as np
 
+from pincite.reports import Check
 from pincite.store.hashing import bytes_hash, embedding_hash
 from pincite.store.sqlite import reads
 from pincite.store.sqlite.explain import RESTORE
 from pincite.store.sqlite.schema import CONTENT_BITS, SEGMENT_BITS, pack, unpack
-from pincite.types import Check, searched_text
+from pincite.types import searched_text
 
 _SHOWN = 5  # findings named in a detail
 _BATCH = 1000
