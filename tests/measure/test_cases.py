@@ -56,7 +56,7 @@ def test_a_missing_file_is_named(folder, name):
 
 @pytest.mark.parametrize(("name", "line", "problem"), [
     ("queries.jsonl", "{broken", "line 3 is not JSON"),
-    ("queries.jsonl", '["list"]', "line 3 lacks"),
+    ("queries.jsonl", '["list"]', "line 3 is no JSON object"),
     ("queries.jsonl", '{"_id": 3, "text": "x"}', "line 3 lacks"),
     ("queries.jsonl", '{"_id": "q1", "text": "again"}', "line 3 repeats the id 'q1'"),
     ("qrels.tsv", "q1 d2 1", "line 4 has 1 columns"),
