@@ -6,7 +6,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pincite.text import grapheme_floor, line_of, line_starts, printable_surrogates, sentences, trim
+from pincite.text import grapheme_floor, line_of, line_starts, printable_surrogates, quoted_places, sentences, trim
 
 HOSTILE_PARTS = [
     *("\r\n", "\n\n", "\n", "\r", " ", "\t", "\0", "\ud800", ". ", "! ", "Dr. ", "e\u0301", "\u0301", "- a", "1. "),
@@ -132,3 +132,28 @@ def test_printable_surrogates_keep_the_length_and_everything_else(text):
     clean.encode()
     changed = [old for old, new in zip(text, clean, strict=True) if old != new]
     assert all("\ud800" <= character <= "\udfff" for character in changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "expected"),
+    [
+        ("one two one", "one", ["one", "one"]),
+        ("He said “it’s a  well–known\nfact”.", 'it\'s a Well-known fact"', ["it’s a  well–known\nfact”"]),
+        ("A (B) costs $5.00* [1]", "(b) costs $5.00*", ["(B) costs $5.00*"]),
+        ("cost 5x00", "5.00", []),
+        ("anything", " \n", []),
+        ("我们在北京。", "北京", ["北京"]),
+        ("a\x00b \ud800 c", "\ud800 C", ["\ud800 c"]),
+    ],
+)
+def test_a_quote_is_found_as_people_copy_it(text, quote, expected):
+    assert [text[start:end] for start, end in quoted_places(text, quote)] == expected
+
+
+@given(HOSTILE, st.data())
+def test_every_part_of_a_text_is_found_in_it(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    quote = text[start : data.draw(st.integers(start, len(text)))]
+    places = quoted_places(text, quote)
+    assert all(a < b for a, b in places)
+    assert bool(places) == bool(quote.strip())

@@ -46,6 +46,11 @@ _ABBREVIATIONS = frozenset(
 _NUMBERED = frozenset(re.findall(r"\w+", "no nos nr p pp art ex v mar ed app ch co num av"))
 
 
+_MARKS = ("'’‘‛ʼ`´", '"“”„‟«»', "-‐‑‒–—−")
+_ALIKE = re.compile(r"\\?[" + re.escape("".join(_MARKS)) + "]")
+_LONGEST_QUOTE = 20_000  # code points; a longer one must be exact, for a pattern of that size takes its time
+
+
 def printable_surrogates(text: str) -> str:
     """Replace each lone surrogate by U+FFFD, for libraries that take only UTF-8. The length stays the same."""
     return _SURROGATE.sub("\ufffd", text)
@@ -75,6 +80,32 @@ def sentences(text: str, start: int = 0, end: int | None = None) -> list[tuple[i
             spans.append((first, last))
         start = stop
     return spans
+
+
+def quoted_places(text: str, quote: str) -> list[tuple[int, int]]:
+    """Find where a text holds a quote, as people copy quotes.
+
+    Args:
+        text: any string.
+        quote: its edges do not count if they are white space. Where the text does not hold it exactly, case, the kinds
+            of quotation marks, dashes and white space do not count either.
+
+    Returns:
+        Spans of ``text`` in order, not overlapping; none if it is not there, or the quote is blank.
+    """
+    quote = quote.strip()
+    if not quote:
+        return []
+    exact = [match.span() for match in re.finditer(re.escape(quote), text)]
+    if exact or len(quote) > _LONGEST_QUOTE:
+        return exact
+    words = (_ALIKE.sub(lambda match: _alike(match[0]), re.escape(word)) for word in quote.split())
+    return [match.span() for match in re.finditer(r"\s+".join(words), text, re.IGNORECASE)]
+
+
+def _alike(mark: str) -> str:
+    """Give a pattern for all marks that are written for one another."""
+    return next(f"[{re.escape(marks)}]" for marks in _MARKS if mark[-1] in marks)
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
