@@ -138,7 +138,7 @@ def test_printable_surrogates_keep_the_length_and_everything_else(text):
     ("text", "quote", "expected"),
     [
         ("one two one", "one", ["one", "one"]),
-        ("He said “it’s a  well–known\nfact”.", 'it\'s a Well-known fact"', ["it’s a  well–known\nfact”"]),
+        ("He said “it’s a  well–known\nfact”.", "it's a Well-known fact\"", ["it’s a  well–known\nfact”"]),
         ("A (B) costs $5.00* [1]", "(b) costs $5.00*", ["(B) costs $5.00*"]),
         ("cost 5x00", "5.00", []),
         ("anything", " \n", []),
