@@ -149,6 +149,7 @@ class Hit:
     score: float
     passage: Passage
     scores: Mapping[str, float] = field(default_factory=dict)  # what each stage gave it
+    ranks: Mapping[str, int] = field(default_factory=dict)  # its place in each stage's list, from 1
 
     @property
     def text(self) -> str:
@@ -277,7 +278,8 @@ class Claim:
     verdict: Verdict
     citations: tuple[int, ...] = ()
     support: float = 0.0  # 0 to 1
-    problems: tuple[str, ...] = ()  # what the cited text does not carry, in words
+    problems: tuple[str, ...] = ()  # what the cited text does not carry, or what another source says, in words
+    parts: tuple[str, ...] = ()  # of a claim that is partly supported: the words that the cited text does not have
 
 
 @dataclass(frozen=True, slots=True)

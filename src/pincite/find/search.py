@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pincite.errors import EmptyQuestion, UsageError
 from pincite.find.analyze import analyze_query
+from pincite.find.explain import placed
 from pincite.find.fuse import WEIGHT, Fusion, fuse
 from pincite.find.rerank import SECONDS, WINDOW, rerank
 from pincite.models.protocols import Encoder, Reranker
@@ -66,9 +67,9 @@ def search(
         rerank_seconds: deadline of the reranker; then the order is that of the first stage, and the trace says so.
 
     Returns:
-        Hits by (-score, key), with what each stage gave them ("vector": cosine, "keyword": BM25, "fused", "rerank"),
-        and the stages. Fewer than ``limit`` hits when there is no more. A question without a letter, digit or emoji
-        has no keyword candidates.
+        Hits by (-score, key), with what each stage gave them ("vector": cosine, "keyword": BM25, "fused", "rerank")
+        and their rank in its list, and the stages. Fewer than ``limit`` hits when there is no more. A question without
+        a letter, digit or emoji has no keyword candidates.
 
     Raises:
         EmptyQuestion: the question is blank.
@@ -83,7 +84,7 @@ def search(
     if reranker is not None:
         with ranking.timed("rerank") as detail:
             hits = rerank(question, hits, reranker, seconds=rerank_seconds, detail=detail)
-    return hits[:limit], Trace(tuple(ranking.stages))
+    return placed(hits, ranking.scores)[:limit], Trace(tuple(ranking.stages))
 
 
 def rank(

@@ -150,6 +150,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "line_from": passage.line_from,
         "line_to": passage.line_to,
         "scores": dict(hit.scores),
+        "ranks": dict(hit.ranks),
     }
 
 
