@@ -302,6 +302,7 @@ class Answer:
     citations: tuple[Citation, ...] = ()
     findings: tuple[Finding, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    dropped: tuple[Evidence, ...] = ()  # relevant, but over the budget of the evidence
     nearest: tuple[Hit, ...] = ()  # when not in the documents: what came closest
     stale: tuple[StaleSource, ...] = ()
     generator: str = ""  # name of the model that wrote the text, or "extractive"

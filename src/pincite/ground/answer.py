@@ -355,6 +355,7 @@ def _told(
             writer.citations,
             tuple(run.findings),
             evidence.items,
+            evidence.dropped,
             generator=generator,
             trace=Trace(tuple(run.stages)),
         )
