@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -77,28 +77,46 @@ def _save_form(gguf: Path, folder: Path) -> None:
             pass
 
 
-def evaluate_dataset(dataset: str, settings: Settings, *, progress: Any = None) -> dict[str, Any]:
-    """Index a BEIR folder into a temporary library and measure search on it.
+def evaluate_dataset(
+    dataset: str, settings: Settings, *, comparison: Mapping[str, Any] | None = None, progress: Any = None, **asked: Any
+) -> dict[str, Any]:
+    """Measure search: on a BEIR folder in a temporary library, or with cases that ask of the library in the settings.
 
     Args:
-        dataset: the folder.
-        settings: name the encoder and the mode.
+        dataset: the folder, or the file of cases.
+        settings: name the library, the encoder, the reranker and the mode.
+        comparison: the fields of ``measure.compare.Comparison``.
         progress: has a method ``download`` for models.
+        **asked: what ``measure.evaluate.evaluate`` takes and no setting says: drafts, limit, span_depth.
 
     Returns:
         The measures by name.
 
     Raises:
-        UsageError: the folder is not a BEIR data set.
+        UsageError: the cases or a saved run are malformed, or nothing can be measured.
         ExtraMissing: the metrics library is not installed.
     """
     from pincite.library import Library
+    from pincite.measure.compare import Comparison
     from pincite.measure.evaluate import evaluate
 
     with tempfile.TemporaryDirectory(prefix="pincite-evaluate-") as folder:
-        chosen = changed(settings, library=str(Path(folder) / "corpus.pincite"))
+        own = Path(dataset).is_dir()
+        chosen = changed(settings, library=str(Path(folder) / "corpus.pincite")) if own else settings
         with Library(chosen, progress=getattr(progress, "download", None)) as library:
-            return evaluate(Path(dataset), library.store, library.models.encoder(), mode=cast(Mode, chosen.mode))
+            if not own:
+                library.refresh()
+            return evaluate(
+                Path(dataset),
+                library.store,
+                library.models.encoder(),
+                mode=cast(Mode, chosen.mode),
+                passage_pieces=chosen.passage_pieces,
+                reranker=library.models.reranker(),
+                rerank_seconds=chosen.rerank_seconds,
+                comparison=Comparison(**(comparison or {})),
+                **asked,
+            )
 
 
 def doctor(library: Library) -> dict[str, Any]:

@@ -21,6 +21,9 @@ def test_metrics_are_the_known_ones():
             "recall@10": (2 / 2 + 0 / 1) / 2,
             "recall@100": (2 / 2 + 1 / 1) / 2,
             "mrr@10": (1 / 2 + 0) / 2,
+            "success@1": (0 + 0) / 2,
+            "success@5": (1 + 0) / 2,
+            "success@10": (1 + 0) / 2,
         }
     )
 

@@ -117,8 +117,9 @@ def load_cases(path: Path) -> Cases:
             (``query_id``, ``doc_id``, ``start``, ``end``, ``text``) with the places of the answers, ``qa.jsonl``
             (``id``, ``answerable``, ``passage_id``, ``answers`` with ``answer`` and ``selected_sentences``), and
             answers in ``queries.jsonl`` (``answers`` with ``text`` and ``answer_start``, ``answerable``,
-            ``paragraph_id``). A line of a file has ``question``, ``source`` unless ``answerable`` is false, and may have ``id``, ``answer`` (or
-            ``answers``), ``quote``, ``start``, ``end`` and ``status``. Lines with the same id are one case.
+            ``paragraph_id``). A line of a file has ``question``, ``source`` unless ``answerable`` is false, and may
+            have ``id``, ``answer`` (or ``answers``), ``quote``, ``start``, ``end`` and ``status``. Lines with the same
+            id are one case.
 
     Returns:
         The cases in the order of the file; of a folder, those that are judged or said to be unanswerable.

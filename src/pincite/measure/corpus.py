@@ -65,7 +65,7 @@ def index_corpus(
 
 def document_of(dataset: str, row: Row) -> Document:
     """Make a document of a row. One without text has its title as text, so that it can be found."""
-    uri = f"beir:/{quote(dataset, safe='')}/{quote(row.id, safe='', errors='surrogatepass')}"
+    uri = row_uri(dataset, row.id)
     text, title = (row.text, row.title) if row.text.strip() else (row.title, "")
     data = f"{title}\n{text}".encode("utf-8", "surrogatepass")
     content_hash = hashlib.blake2b(data, digest_size=16).hexdigest()
@@ -73,6 +73,11 @@ def document_of(dataset: str, row: Row) -> Document:
     return Document(
         id=document_id(uri), source=source, version=0, text=text, title=title, language=detect_language(text)
     )
+
+
+def row_uri(dataset: str, row: str) -> str:
+    """Give the URI of the document that a row becomes."""
+    return f"beir:/{quote(dataset, safe='')}/{quote(row, safe='', errors='surrogatepass')}"
 
 
 def row_id(uri: str) -> str:

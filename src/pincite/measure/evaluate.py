@@ -1,23 +1,42 @@
-"""Index a data set, ask its questions, and measure what was found."""
+"""Ask the questions of a case set, and measure what was found."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pincite.find.analyze import ANALYZER
 from pincite.find.fuse import WEIGHT, Fusion
-from pincite.find.search import rank
-from pincite.measure.cases import Dataset, load_dataset
-from pincite.measure.corpus import Progress, index_corpus, row_id
-from pincite.measure.metrics import DEPTH, retrieval_metrics
-from pincite.models.protocols import Encoder
+from pincite.find.rerank import SECONDS, WINDOW
+from pincite.find.search import rank, search
+from pincite.measure.cases import Cases, load_cases
+from pincite.measure.compare import Comparison, Run, intervals
+from pincite.measure.corpus import Progress, index_corpus
+from pincite.measure.metrics import DEPTH, question_metrics
+from pincite.measure.spans import Place, span_scores
+from pincite.measure.task import Task, task_of
+from pincite.models.protocols import Encoder, Reranker
 from pincite.store.protocol import Store
 from pincite.types import Mode
 
 CANDIDATES = 300  # passages from each retriever at first: a document has several
+SPAN_DEPTH = 5  # passages that count as the evidence of the span metrics
 _MOST_CANDIDATES = 4_800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How to search."""
+
+    mode: Mode = "hybrid"
+    fusion: Fusion = "convex"  # how hybrid mode merges
+    weight: float = WEIGHT  # of the cosine, for the convex fusion
+    reranker: Reranker | None = None  # looks again at the best passages of the default fusion
+    rerank_seconds: float = SECONDS
+    span_depth: int = SPAN_DEPTH
 
 
 def evaluate(
@@ -25,79 +44,190 @@ def evaluate(
     store: Store,
     encoder: Encoder,
     *,
-    mode: Mode = "hybrid",
     passage_pieces: int = 128,
-    fusion: Fusion = "convex",
-    weight: float = WEIGHT,
+    drafts: bool = False,
+    limit: int | None = None,
+    comparison: Comparison | None = None,
     progress: Progress | None = None,
-) -> dict[str, str | int | float]:
-    """Measure search on a BEIR folder: a row is one document, scored by its best passage; only judged questions count.
+    **how: Any,
+) -> dict[str, Any]:
+    """Measure search on a case set.
 
     Args:
-        dataset: the folder.
-        store: a library for this corpus alone; what it lacks is indexed first.
+        dataset: a BEIR folder, whose rows become one document each and are scored by their best passage; or JSON lines
+            that ask of the documents in the store.
+        store: for a folder, a library for its corpus alone; what it lacks is indexed first.
         encoder: embeds passages and questions; keyword mode only counts pieces with it.
-        mode: how to search.
         passage_pieces: upper limit of a passage with its context.
-        fusion: how hybrid mode merges.
-        weight: of the cosine, for the convex fusion.
+        drafts: also ask cases that nobody accepted yet.
+        limit: ask only so many questions, the first ones.
+        comparison: with what, and what to keep.
         progress: called with (what, done, in all; 0: not known).
+        **how: the fields of ``How``.
 
     Returns:
-        dataset, mode, documents, passages, queries, ndcg@10, recall@10, recall@100, mrr@10, queries_per_second (one
-        after the other, until 100 documents are ranked), index_seconds, encoder, analyzer.
+        What ``summary`` gives of the run, and ``against`` and ``baseline`` where a comparison asks for them.
 
     Raises:
-        UsageError: the folder is not a BEIR data set, or the store holds other documents.
+        UsageError: the cases or a saved run are malformed, nothing can be measured, or the store holds other documents
+            than the corpus.
         ExtraMissing: the metrics library is not installed.
     """
-    cases = load_dataset(dataset)
-    retrieval_metrics({"q": {"d": 1}}, {"q": ["d"]})  # a missing library is better known before hours of indexing
+    cases, chosen, comparison = load_cases(dataset), How(**how), comparison or Comparison()
+    comparison.check()
+    other = comparison.mode
+    embed = chosen.mode != "keyword" or other in ("hybrid", "vector")
+    prepared = prepare(cases, store, encoder, embed=embed, passage_pieces=passage_pieces, progress=progress)
+    task = task_of(cases, store, drafts=drafts, limit=limit)
+    run = measure_cases(task, store, encoder, chosen, progress=progress)
+    run.facts.update(prepared)
+    second = measure_cases(task, store, encoder, replace(chosen, mode=other), progress=progress) if other else None
+    return {**summary(run), **comparison.conclude(run, second)}
+
+
+def prepare(
+    cases: Cases,
+    store: Store,
+    encoder: Encoder,
+    *,
+    embed: bool = True,
+    passage_pieces: int = 128,
+    progress: Progress | None = None,
+) -> dict[str, float]:
+    """Index a folder's corpus, unless it is; give "index_seconds", nothing for cases without a corpus of their own."""
+    question_metrics({"q": {"d": 1}}, {"q": ["d"]})  # a missing library is better known before hours of indexing
+    if cases.dataset is None:
+        return {}
     start = time.perf_counter()
-    embed = mode != "keyword"
-    rows = index_corpus(cases, store, encoder, embed=embed, passage_pieces=passage_pieces, progress=progress)
-    indexed = time.perf_counter() - start
-    rankings, seconds = _rankings(cases, store, encoder=encoder, mode=mode, fusion=fusion, weight=weight)
-    return {
-        "dataset": cases.name,
-        "mode": mode,
-        "documents": rows,
-        "passages": store.stats().passages,
-        "queries": len(cases.questions),
-        **retrieval_metrics(cases.judgements, rankings),
-        "queries_per_second": len(cases.questions) / max(seconds, 1e-9),
-        "index_seconds": indexed,
+    index_corpus(cases.dataset, store, encoder, embed=embed, passage_pieces=passage_pieces, progress=progress)
+    return {"index_seconds": time.perf_counter() - start}
+
+
+def measure_cases(task: Task, store: Store, encoder: Encoder, how: How, *, progress: Progress | None = None) -> Run:
+    """Ask every question, and measure each.
+
+    Args:
+        task: what to ask, and what should be found.
+        store: what to search.
+        encoder: embeds questions; keyword mode does without.
+        how: how to search.
+        progress: called with (what, done, in all).
+
+    Returns:
+        The retrieval metrics of all questions, and ``span_recall@K``, ``span_precision@K`` and ``span_iou@K`` of the
+        best K passages for those whose gold spans are known.
+
+    Raises:
+        ModelError: the encoder or the reranker cannot be used.
+    """
+    asker = _Asker(store, encoder, how, task.named)
+    rankings, evidence = {}, {}
+    asker.ask("warm up")  # indexes and models load before the clock runs
+    asker.seconds, asker.stopped = 0.0, 0
+    for number, (name, text) in enumerate(task.questions.items(), start=1):
+        places = asker.ask(text) if text.strip() else []
+        rankings[name] = list(dict.fromkeys(place[0] for place in places))[:DEPTH]
+        evidence[name] = places[: how.span_depth]
+        if progress is not None:
+            progress("questions", number, len(task.questions))
+    stats = store.stats()
+    facts = {
+        "dataset": task.name,
+        "mode": how.mode,
+        "documents": stats.documents,
+        "passages": stats.passages,
+        "queries": len(task.questions),
+        "queries_per_second": len(task.questions) / max(asker.seconds, 1e-9),
         "encoder": encoder.fingerprint,
         "analyzer": ANALYZER,
+        "reranker": how.reranker.name if how.reranker else None,
+        "rerank_stopped": asker.stopped,
+        "unmeasured": task.problems,
     }
+    figures = question_metrics(task.judgements, rankings) | _span_metrics(evidence, task.gold, how.span_depth)
+    return Run(f"{task.name} {how.mode}", figures, facts)
 
 
-def _rankings(cases: Dataset, store: Store, **how: Any) -> tuple[dict[str, list[str]], float]:
-    """Ask every question: the best documents of each, and the seconds that searching took."""
-    how["store"] = store
-    rank("warm up", **how)  # indexes and models load before the clock runs
-    owners: dict[int, str] = {}  # passage key -> row
-    rankings: dict[str, list[str]] = {}
-    seconds = 0.0
-    for question in cases.questions:
-        documents: list[str] = []
+def summary(run: Run) -> dict[str, Any]:
+    """Put a run into one table.
+
+    Args:
+        run: as measured.
+
+    Returns:
+        dataset, mode, documents, passages, queries, the mean of each metric (``ndcg@10``, ``recall@10``,
+        ``recall@100``, ``mrr@10``, ``success@1`` and so on), queries_per_second (one after the other, until 100
+        documents are ranked), encoder, analyzer, reranker, rerank_stopped (questions for which it ran out of time),
+        unmeasured (what could not be measured, and why), and intervals: the 95 % interval of each mean.
+    """
+    first = ("dataset", "mode", "documents", "passages", "queries")
+    rest = {name: value for name, value in run.facts.items() if name not in first}
+    bounds = {metric: list(bound) for metric, bound in intervals(run.figures).items()}
+    return {**{name: run.facts[name] for name in first}, **run.means, **rest, "intervals": bounds}
+
+
+def _span_metrics(
+    evidence: Mapping[str, list[Place]], gold: Mapping[str, list[Place]], depth: int
+) -> dict[str, dict[str, float]]:
+    """Measure the evidence of the questions whose gold spans are known; {} when there is none."""
+    scores = {name: span_scores(evidence[name], places) for name, places in gold.items()}
+    if not scores:
+        return {}
+    kinds = ("recall", "precision", "iou")
+    return {f"span_{kind}@{depth}": {name: getattr(one, kind) for name, one in scores.items()} for kind in kinds}
+
+
+class _Asker:
+    """Asks one question after the other."""
+
+    def __init__(self, store: Store, encoder: Encoder, how: How, named: Callable[[str], str]) -> None:
+        self.store, self.encoder, self.how, self.named = store, encoder, how, named
+        self.seconds = 0.0  # that searching took
+        self.stopped = 0  # questions for which the reranker ran out of time
+        self._places: dict[int, Place] = {}  # of passage keys
+
+    def ask(self, question: str) -> list[Place]:
+        """Give passages, best first, with enough of them for ``DEPTH`` documents if there are so many."""
+        head = self._reranked(question) if self.how.reranker else []
         candidates = CANDIDATES
-        while question.text.strip() and candidates <= _MOST_CANDIDATES:
+        while True:
             start = time.perf_counter()
-            ranking = rank(question.text, candidates=candidates, **how)
-            seconds += time.perf_counter() - start
-            keys = [candidate.key for candidate in ranking.order]
-            documents = _documents(keys, store, owners)
-            if len(documents) >= DEPTH or len(keys) < candidates:
-                break
+            ranking = rank(
+                question,
+                store=self.store,
+                encoder=self.encoder,
+                mode=self.how.mode,
+                candidates=candidates,
+                fusion=self.how.fusion,
+                weight=self.how.weight,
+            )
+            self.seconds += time.perf_counter() - start
+            keys = list(dict.fromkeys([*head, *(candidate.key for candidate in ranking.order)]))
+            places = self._placed(keys)
             candidates *= 2
-        rankings[question.id] = documents[:DEPTH]
-    return rankings, seconds
+            enough = len({source for source, _, _ in places}) >= DEPTH or 2 * len(ranking.order) < candidates
+            if enough or candidates > _MOST_CANDIDATES:
+                return places
 
+    def _reranked(self, question: str) -> list[int]:
+        """Give the keys of the best passages in the order that a search with the reranker shows."""
+        start = time.perf_counter()
+        hits, trace = search(
+            question,
+            store=self.store,
+            encoder=self.encoder,
+            mode=self.how.mode,
+            limit=WINDOW,
+            reranker=self.how.reranker,
+            rerank_seconds=self.how.rerank_seconds,
+        )
+        self.seconds += time.perf_counter() - start
+        self.stopped += any("stopped" in stage.detail for stage in trace.stages if stage.name == "rerank")
+        return [hit.passage.key for hit in hits]
 
-def _documents(keys: list[int], store: Store, owners: dict[int, str]) -> list[str]:
-    """Turn passages, best first, into documents by their best passage."""
-    unknown = [key for key in keys if key not in owners]
-    if unknown:
-        owners.update({key: row_id(passage.uri) for key, passage in store.passages(unknown).items()})
-    return list(dict.fromkeys(owners[key] for key in keys if key in owners))
+    def _placed(self, keys: list[int]) -> list[Place]:
+        """Look up where passages stand; one that is gone is left out."""
+        unknown = [key for key in keys if key not in self._places]
+        for key, passage in self.store.passages(unknown).items() if unknown else ():
+            self._places[key] = (self.named(passage.uri), passage.start, passage.end)
+        return [self._places[key] for key in keys if key in self._places]
