@@ -134,6 +134,15 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A past turn of a conversation: what was asked and what was said."""
+
+    question: str
+    answer: str = ""  # "" when the documents did not answer
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A passage key with one retriever's score; higher is better. Lists are sorted by (-score, key)."""
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pincite.errors import EmptyQuestion, UsageError
 from pincite.find.analyze import analyze_query
 from pincite.find.explain import placed
+from pincite.find.followup import Part, blended, joined
 from pincite.find.fuse import WEIGHT, Fusion, fuse
 from pincite.find.rerank import SECONDS, WINDOW, rerank
 from pincite.models.protocols import Encoder, Reranker
@@ -52,6 +53,7 @@ def search(
     where: Filter | None = None,
     reranker: Reranker | None = None,
     rerank_seconds: float = SECONDS,
+    past: Sequence[Part] = (),
 ) -> tuple[tuple[Hit, ...], Trace]:
     """Find the passages that bear on a question.
 
@@ -65,6 +67,7 @@ def search(
         where: which documents may be found.
         reranker: looks again at the best.
         rerank_seconds: deadline of the reranker; then the order is that of the first stage, and the trace says so.
+        past: what is taken from the conversation; see ``followup.understand``.
 
     Returns:
         Hits by (-score, key), with what each stage gave them ("vector": cosine, "keyword": BM25, "fused", "rerank")
@@ -77,7 +80,8 @@ def search(
         FilterError: the filter is malformed.
         ModelError: the reranker cannot be used.
     """
-    ranking = rank(question, store=store, encoder=encoder, mode=mode, candidates=max(candidates, limit), where=where)
+    depth = max(candidates, limit)
+    ranking = rank(question, store=store, encoder=encoder, mode=mode, candidates=depth, where=where, past=past)
     with ranking.timed("passages") as detail:
         hits = _hits(ranking, store, limit if reranker is None else max(limit, WINDOW))
         detail["passages"] = len(hits)
@@ -97,6 +101,7 @@ def rank(
     where: Filter | None = None,
     fusion: Fusion = "convex",
     weight: float = WEIGHT,
+    past: Sequence[Part] = (),
 ) -> Ranking:
     """Rank passage keys for a question: what ``search`` does before it looks at passages.
 
@@ -109,6 +114,7 @@ def rank(
         where: which documents may be found.
         fusion: how hybrid mode merges.
         weight: of the cosine, for the convex fusion.
+        past: what is taken from the conversation.
 
     Returns:
         The order, at most twice as long as ``candidates``, and how it came about.
@@ -123,8 +129,8 @@ def rank(
     if mode not in ("hybrid", "vector", "keyword"):
         raise UsageError(f"There is no search mode {mode!r}.", fix="Use hybrid, vector or keyword.")
     ranking = Ranking()
-    vector = _vector_candidates(question, ranking, store, encoder, candidates, where) if mode != "keyword" else []
-    keyword = _keyword_candidates(question, ranking, store, candidates, where) if mode != "vector" else []
+    vector = _vector_candidates(question, ranking, store, encoder, candidates, where, past) if mode != "keyword" else []
+    keyword = _keyword_candidates(question, ranking, store, candidates, where, past) if mode != "vector" else []
     if mode == "hybrid":
         with ranking.timed("fuse") as detail:
             ranking.order = fuse(vector, keyword, method=fusion, weight=weight, depth=candidates)
@@ -136,13 +142,21 @@ def rank(
 
 
 def _vector_candidates(
-    question: str, ranking: Ranking, store: Store, encoder: Encoder | None, candidates: int, where: Filter | None
+    question: str,
+    ranking: Ranking,
+    store: Store,
+    encoder: Encoder | None,
+    candidates: int,
+    where: Filter | None,
+    past: Sequence[Part],
 ) -> list[Candidate]:
     """Embed the question and look for near passages."""
     if encoder is None:
         raise UsageError("Searching by vector needs an encoder.", fix="Give one, or search by keyword.")
     with ranking.timed("embed") as detail:
-        vector = embed_question(question, encoder, detail)
+        vector = blended(
+            embed_question(question, encoder, detail), past, lambda text: embed_question(text, encoder, {})
+        )
     with ranking.timed("vector") as detail:
         found = store.vector_candidates(vector, candidates, encoder.fingerprint, where)
         detail["passages"] = len(found)
@@ -151,15 +165,19 @@ def _vector_candidates(
 
 
 def _keyword_candidates(
-    question: str, ranking: Ranking, store: Store, candidates: int, where: Filter | None
+    question: str, ranking: Ranking, store: Store, candidates: int, where: Filter | None, past: Sequence[Part]
 ) -> list[Candidate]:
     """Analyse the question for the languages of the documents and look for passages that share its terms."""
     with ranking.timed("keyword") as detail:
-        terms = analyze_query(question, (*store.stats().languages, ""))  # "": documents whose language is not known
+        languages = (*store.stats().languages, "")  # "": documents whose language is not known
+        terms = analyze_query(question, languages)
         detail["terms"] = len(terms)
         if len(terms) > MOST_TERMS:
             detail["terms_cut"] = len(terms) - MOST_TERMS
         found = store.keyword_candidates(terms[:MOST_TERMS], candidates, where) if terms else []
+        found = joined(
+            found, terms, past, languages, lambda more: store.keyword_candidates(more, candidates, where), candidates
+        )
         detail["passages"] = len(found)
     ranking.scores["keyword"] = {candidate.key: candidate.score for candidate in found}
     return found
