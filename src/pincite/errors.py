@@ -29,7 +29,9 @@ PinciteError
 └── GenerationError        caught by ask, which answers with quotes instead
     ├── GenerationTimeout
     ├── EndpointUnreachable
-    └── EndpointInvalid
+    ├── EndpointInvalid
+    │   └── SchemaRefused
+    └── ReplyMalformed
 """
 
 from __future__ import annotations
@@ -164,3 +166,11 @@ class EndpointUnreachable(GenerationError):
 
 class EndpointInvalid(GenerationError):
     """The endpoint answers, but not what was agreed."""
+
+
+class SchemaRefused(EndpointInvalid):
+    """The endpoint takes no schema for its reply, or not this one; it can be asked without."""
+
+
+class ReplyMalformed(GenerationError):
+    """The reply does not have the form that was asked for."""

@@ -11,7 +11,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from pincite.errors import EndpointInvalid, EndpointUnreachable, GenerationError, GenerationTimeout, SettingError
+from pincite.errors import (
+    EndpointInvalid,
+    EndpointUnreachable,
+    GenerationError,
+    GenerationTimeout,
+    SchemaRefused,
+    SettingError,
+)
 from pincite.models.generators import endpoint
 from pincite.models.generators.endpoint import EndpointGenerator
 from pincite.models.protocols import Finish, GenerationOptions, Generator, Piece
@@ -118,6 +125,30 @@ def test_a_reply_streams_and_the_request_keeps_roles_apart():
     assert f"Authorization: Bearer {CANARY}" in head
     assert body["messages"] == [{"role": "system", "content": "Answer."}, {"role": "user", "content": ASK[1].content}]
     assert (body["model"], body["max_tokens"], body["temperature"], body["stream"]) == ("m", 7, 0.0, True)
+
+
+SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def test_a_schema_travels_as_strict_response_format():
+    with serving(GOOD, GOOD) as server:
+        ask(server.url, schema=SCHEMA)
+        ask(server.url)
+    wanted = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
+    assert server.requests[0][1]["response_format"] == wanted
+    assert "response_format" not in server.requests[1][1]
+
+
+@pytest.mark.parametrize("status", [400, 415, 422, 501])
+def test_a_refused_schema_is_told_apart_and_not_tried_again(status):
+    refusal = http_reply("response_format is not supported", status, "text/plain")
+    with serving(refusal, refusal) as server:
+        with pytest.raises(SchemaRefused, match="not supported"):
+            ask(server.url, schema=SCHEMA)
+        assert len(server.requests) == 1
+    with serving(*[refusal] * 3) as server, pytest.raises(GenerationError) as caught:
+        ask(server.url)
+    assert not isinstance(caught.value, SchemaRefused)
 
 
 def test_it_is_a_generator_and_counts_from_above(generator_file):

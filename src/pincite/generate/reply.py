@@ -1,17 +1,18 @@
-"""Let a generator write, within a deadline that holds even when the generator itself hangs."""
+"""Let a generator write in the form that suits it, within a deadline that holds even when it hangs."""
 
 from __future__ import annotations
 
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from pincite.errors import GenerationTimeout
+from pincite.errors import GenerationTimeout, ReplyMalformed, SchemaRefused
+from pincite.generate.form import reader, schema
 from pincite.models import protocols
-from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.models.protocols import Finish, Form, GenerationOptions, Piece
 from pincite.types import Message
 
 _GRACE = 1.25  # a generator keeps its deadline within one token; this waits a little longer before giving it up
@@ -23,10 +24,74 @@ class Draft:
     """What the generator wrote, unchecked."""
 
     text: str
-    reason: Literal["stop", "length", "deadline", "dropped"]
+    reason: Literal["stop", "length", "deadline", "dropped", "malformed"]  # malformed: it left its form after some text
     prompt_tokens: int
     generated_tokens: int
     reused_tokens: int
+    form: Form = "prose"  # that was asked for
+
+
+def reply(
+    generator: protocols.Generator,
+    ask: Callable[[Form], Sequence[Message]],
+    options: GenerationOptions,
+    numbers: Collection[int],
+) -> Generator[str, None, Draft]:
+    """Yield the reply's text as far as its form is kept, and return the whole: sentences with ``[numbers]``.
+
+    An endpoint is asked for JSON by a schema first. If it refuses the schema, or its first words are something else, it
+    is asked for lines, in what is left of the time, and from then on.
+
+    Args:
+        generator: its ``reply_form`` says what it can do; without one, prose is taken.
+        ask: gives the messages that ask for a form.
+        options: how to generate; the deadline holds for all together.
+        numbers: of the passages that may be cited.
+
+    Returns:
+        A generator of text, none of it empty; what it returns at its end is the draft.
+
+    Raises:
+        ReplyMalformed: the reply does not have its form, and nothing of it was given.
+        GenerationError: as ``draft`` says.
+    """
+    form: Form = getattr(generator, "reply_form", "prose")
+    begun = time.monotonic()
+    if form == "json":
+        try:
+            return (yield from _formed(generator, form, ask(form), replace(options, schema=schema(numbers))))
+        except (SchemaRefused, ReplyMalformed):  # raised only before any text
+            form = "lines"
+            generator.reply_form = form  # type: ignore[attr-defined]  # it has one
+    if options.seconds is not None:
+        options = replace(options, seconds=max(0.01, options.seconds - (time.monotonic() - begun)))
+    return (yield from _formed(generator, form, ask(form), options))
+
+
+def _formed(
+    generator: protocols.Generator, form: Form, messages: Sequence[Message], options: GenerationOptions
+) -> Generator[str, None, Draft]:
+    """Read one reply in one form."""
+    pieces, read, parts = draft(generator, messages, options), reader(form), list[str]()
+    made: Draft | None = None
+    try:
+        while made is None:
+            try:
+                text = read.feed(next(pieces))
+            except StopIteration as stop:
+                made = stop.value
+                text = read.end(made.reason == "stop")
+            if text:
+                parts.append(text)
+                yield text
+    except ReplyMalformed:
+        if not parts:
+            raise
+        made = made or Draft("", "dropped", 0, 0, 0)
+        made = replace(made, reason="malformed")
+    finally:
+        pieces.close()
+    return replace(made, text="".join(parts), form=form)
 
 
 def draft(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pincite.types import Message
+
+Form = Literal["json", "lines", "prose"]  # of a reply; see ``Generator``
 
 
 @runtime_checkable
@@ -59,6 +61,7 @@ class GenerationOptions:
     seed: int = 0
     stop: tuple[str, ...] = ()
     seconds: float | None = None  # deadline from the call; None waits as long as it takes
+    schema: Mapping[str, Any] | None = None  # of a JSON reply, for generators whose ``reply_form`` is "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,11 @@ class Finish:
 
 @runtime_checkable
 class Generator(Protocol):
-    """Continues a chat. Closing the iterator cancels the work within one token."""
+    """Continues a chat. Closing the iterator cancels the work within one token.
+
+    An attribute ``reply_form`` may say how to ask for sentences with their sources: "json" (it keeps to a schema, or
+    raises SchemaRefused), "lines" (a format in words), "prose" (any text, as without the attribute).
+    """
 
     name: str
     context_tokens: int  # prompt and reply together

@@ -20,11 +20,12 @@ from pincite.errors import (
     EndpointUnreachable,
     GenerationError,
     GenerationTimeout,
+    SchemaRefused,
     SettingError,
 )
 from pincite.models.generators.relay import Deadline, Emit, Relay
 from pincite.models.generators.sse import Reply
-from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.models.protocols import Finish, Form, GenerationOptions, Piece
 from pincite.types import Message
 
 KEY = "OPENAI_API_KEY"
@@ -32,6 +33,7 @@ ATTEMPTS = 3
 _WAIT = 0.5  # seconds before the second attempt, doubled for the third, unless the endpoint names a time
 _ERROR_BYTES = 2000  # of an error's body that are read
 _PARALLEL = 8  # generations at a time
+_REFUSALS = (400, 415, 422, 501)  # what endpoints that know no schemas answer to one
 _WORDS = re.compile("[A-Za-z]+")
 _SPACES = re.compile(" (?=[A-Za-z])")
 
@@ -44,10 +46,12 @@ class EndpointGenerator:
     Attributes:
         name (str): of the model.
         context_tokens (int): prompt and reply together, as told; endpoints do not say.
+        reply_form (str): "json"; "lines" once it is known that the endpoint keeps to no schema.
     """
 
     name: str
     context_tokens: int
+    reply_form: Form = "json"
 
     def __init__(
         self, model: str, *, base_url: str, api_key: str | None = None, context_tokens: int = 8192, name: str = ""
@@ -103,6 +107,7 @@ class EndpointGenerator:
         Raises:
             GenerationTimeout: the deadline passed before there was any text.
             EndpointUnreachable: no connection, or only "too busy" and server errors.
+            SchemaRefused: the endpoint does not take ``options.schema``.
             EndpointInvalid: an answer that is no chat completion.
         """
         body: dict[str, Any] = {
@@ -115,9 +120,13 @@ class EndpointGenerator:
         }
         if options.stop:
             body["stop"] = list(options.stop[:4])  # the most that OpenAI takes; all are looked for here anyway
+        if options.schema is not None:
+            wanted = {"name": "answer", "strict": True, "schema": dict(options.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         data = json.dumps(body).encode("ascii")
         prompt_tokens = sum(self.count(message.content) for message in messages)
         call = _Call(self._url, self._headers(), self._key, self._model, Deadline(options.seconds))
+        call.has_schema = options.schema is not None
         work = lambda emit: call.run(data, Reply(options.max_tokens, prompt_tokens), emit)  # noqa: E731
         return self._relay.stream(work, options, prompt_tokens, call.abort)
 
@@ -128,6 +137,8 @@ class EndpointGenerator:
 
 class _Call:
     """One generation: up to three requests, of which another thread may break off the current one."""
+
+    has_schema: bool = False
 
     def __init__(self, url: SplitResult, headers: dict[str, str], key: str, model: str, deadline: Deadline) -> None:
         self._url, self._headers, self._key, self._model, self._deadline = url, headers, key, model, deadline
@@ -203,15 +214,18 @@ class _Call:
         status = response.status
         said = response.read(_ERROR_BYTES).decode("utf-8", "replace")
         said = " ".join((said.replace(self._key, "***") if self._key else said).split())[:200]
+        what = f"{self._place} answers {status}: {said}"
+        if self.has_schema and status in _REFUSALS:
+            return SchemaRefused(what, fix="Check base_url and the model's name.")
         if status in (408, 429) or status >= 500:
-            error = EndpointUnreachable(f"{self._place} answers {status}: {said}", fix="Try again later.")
+            error = EndpointUnreachable(what, fix="Try again later.")
             return _Again(error, _seconds(response.headers.get("Retry-After")))
         fixes = {
             401: f"Set {KEY} in the environment.",
             403: f"Set {KEY} in the environment to a key that may use this model.",
             404: f"Check base_url, which usually ends in /v1, and whether the endpoint has {self._model!r}.",
         }
-        return EndpointInvalid(f"{self._place} answers {status}: {said}", fix=fixes.get(status, "Check base_url."))
+        return EndpointInvalid(what, fix=fixes.get(status, "Check base_url."))
 
     def _unreachable(self, error: Exception) -> EndpointUnreachable:
         """Say in words why there is no answer."""
