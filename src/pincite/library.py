@@ -34,7 +34,10 @@ from pincite.types import (
 from pincite.writing import Writing
 
 if TYPE_CHECKING:
+    from pincite.find.search import Ranking
     from pincite.ground.check import Checked
+    from pincite.measure.ceiling import Asked
+    from pincite.reports import Why
 
 
 class Library(Writing):
@@ -84,7 +87,7 @@ class Library(Writing):
             mode=mode_now,
             limit=settings.limit,
             candidates=settings.candidates,
-            where=within(paths_of(paths), where) if paths is not None else where,
+            where=_within(paths, where),
             reranker=self.models.reranker(),
             rerank_seconds=settings.rerank_seconds,
         )
@@ -123,16 +126,20 @@ class Library(Writing):
         Yields:
             The events of ``answer_events``.
         """
-        from pincite.ground.answer import answer_events
-
         if not extract and question.strip():
             self.models.begin("generator")
         found = self.search(question, mode=mode, where=where, paths=paths, refresh=refresh)
+        yield from self._answered(found, None if extract else self.models.generator, policy)
+
+    def _answered(self, found: SearchResult, generator: Any, policy: str) -> Iterator[Event]:
+        """Answer a question from what was found."""
+        from pincite.ground.answer import answer_events
+
         settings = self.settings
         for event in answer_events(
-            question,
+            found.question,
             found.hits,
-            generator=None if extract else self.models.generator,  # loaded only if the evidence is sufficient
+            generator=generator,  # loaded only if the evidence is sufficient
             encoder=None if found.mode == "keyword" else self.models.encoder(),
             text_of=lambda passage: self.store.document(passage.uri, passage.version).text,
             evidence_tokens=settings.evidence_tokens,
@@ -145,6 +152,73 @@ class Library(Writing):
                 stages = (*found.trace.stages, *event.answer.trace.stages)
                 event = DoneEvent(replace(event.answer, stale=found.stale, trace=Trace(stages)))
             yield event
+
+    def asked(
+        self,
+        question: str,
+        *,
+        extract: bool = True,
+        limit: int | None = None,
+        mode: str | None = None,
+        where: Filter | None = None,
+        paths: Paths | None = None,
+        refresh: bool = True,
+    ) -> Asked:
+        """Ask, and keep what each stage had: for ``why`` and the ceiling report. The options are theirs."""
+        from pincite.find.explain import Searched
+        from pincite.find.search import rank
+        from pincite.measure.ceiling import Asked
+
+        found = self.search(question, limit=limit, mode=mode, where=where, paths=paths, refresh=refresh)
+        *_, last = self._answered(found, None if extract else self.models.generator, "flag")
+        if not isinstance(last, DoneEvent):
+            raise AssertionError("the stream ended without its last event")
+        limit_now, encoder = self.settings.limit if limit is None else limit, None
+        if found.mode != "keyword":
+            encoder = self.models.encoder()
+        allowed = _within(paths, where)
+
+        def again(candidates: int) -> Ranking:
+            return rank(
+                question,
+                store=self.store,
+                encoder=encoder,
+                mode=found.mode,
+                candidates=max(candidates, limit_now),
+                where=allowed,
+            )
+
+        candidates = max(self.settings.candidates, limit_now)
+        return Asked(Searched(question, found.mode, found.hits, limit_now, candidates, allowed, again), last.answer)
+
+    def why(self, question: str, target: str | Path, *, quote: str = "", **options: Any) -> Why:
+        """Say why a question did, or did not, find a document or words in it, and get them into the answer.
+
+        Args:
+            question: any text.
+            target: a URI, a document's id, or a path; it need not be in the library.
+            quote: words of the document; "" means any of its passages.
+            **options: extract (default True: answer with quotes alone), and limit, mode, where, paths, refresh as in
+                ``search``.
+
+        Returns:
+            The first stage at which it was lost, or "answered"; with reason, fix, and places in each list.
+        """
+        from pincite.find.held import Target
+        from pincite.measure.ceiling import why
+
+        asked = self.asked(question, **options)
+        return why(Target(self.uri(target), quote), asked, self.store)
+
+    def uri(self, target: str | Path) -> str:
+        """Give the URI that a URI, a document's id or a path stands for; it need not be in the library."""
+        return uri_named(self.store, target)
+
+    def terms(self, question: str, passage: Passage) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Tell which terms of a question a passage has, and which it lacks, as keyword search sees them."""
+        from pincite.find.explain import terms_of
+
+        return terms_of(question, passage, self.store)
 
     def check(self, text: str, *, mode: str | None = None, refresh: bool = True) -> Checked:
         """Check each sentence of any text against the documents; the options are those of ``search``."""
@@ -251,3 +325,8 @@ class Library(Writing):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _within(paths: Paths | None, where: Filter | None) -> Filter | None:
+    """Restrict a filter to some paths, if there are any."""
+    return where if paths is None else within(paths_of(paths), where)

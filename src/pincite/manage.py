@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pincite.errors import ModelError
-from pincite.reports import Check
+from pincite.reports import Ceiling, Check
 from pincite.settings import Settings, changed, config_path, models_dir
 from pincite.types import Mode
 
 if TYPE_CHECKING:
     from pincite.library import Library
+    from pincite.store.filters import Filter
 
 Progress = Callable[[str, int, int], None]
 _PACKAGES = ("apsw", "numpy", "openvino", "openvino-genai", "tantivy", "tokenizers", "turbovec", "xllamacpp")
@@ -117,6 +118,63 @@ def evaluate_dataset(
                 comparison=Comparison(**(comparison or {})),
                 **asked,
             )
+
+
+def ceiling_report(
+    cases: str,
+    settings: Settings,
+    *,
+    extract: bool = True,
+    where: Filter | None = None,
+    refresh: bool = True,
+    progress: Any = None,
+) -> Ceiling:
+    """Say for each case where its answer was lost: in a BEIR folder's own corpus, or in the library of the settings.
+
+    Args:
+        cases: the folder, or the file of cases.
+        settings: name the library, the models and the mode.
+        extract: answer with quotes alone, without a generator.
+        where: which documents may be found.
+        refresh: look for changes on disk first.
+        progress: has the methods ``download`` and ``count``.
+
+    Returns:
+        The report.
+
+    Raises:
+        UsageError: the cases are malformed.
+    """
+    from pincite.library import Library
+    from pincite.measure.cases import load_cases
+    from pincite.measure.ceiling import ceiling
+    from pincite.measure.corpus import index_corpus, row_uri
+
+    loaded = load_cases(Path(cases))
+    with tempfile.TemporaryDirectory(prefix="pincite-ceiling-") as folder:
+        own = loaded.dataset
+        chosen = changed(settings, library=str(Path(folder) / "corpus.pincite")) if own else settings
+        with Library(chosen, progress=getattr(progress, "download", None)) as library:
+            if own:
+                index_corpus(own, library.store, library.models.encoder(), passage_pieces=chosen.passage_pieces)
+            elif refresh:
+                library.refresh()
+            return ceiling(
+                loaded.name,
+                loaded.cases,
+                ask=lambda question: library.asked(question, extract=extract, where=where, refresh=False),
+                store=library.store,
+                uri_of=lambda source: row_uri(own.name, source) if own else library.uri(source),
+                generator="extractive" if extract else chosen.generator,
+                progress=lambda what, done, total: progress and progress.count("Asked", done, f"of {total} {what}"),
+            )
+
+
+def write_report(found: Ceiling, path: Path) -> None:
+    """Write a ceiling report as one HTML file; OSError if it cannot be written."""
+    from pincite.measure.report import report_html
+
+    path.write_text(report_html(found), encoding="utf-8")
 
 
 def doctor(library: Library) -> dict[str, Any]:

@@ -14,7 +14,22 @@ from typing import NoReturn
 
 from pincite import __version__
 from pincite.errors import PinciteError
-from pincite.serve.cli import add, ask, check, config, doctor, evaluate, list_, models, remove, render, search, show
+from pincite.serve.cli import (
+    add,
+    ask,
+    ceiling,
+    check,
+    config,
+    doctor,
+    evaluate,
+    list_,
+    models,
+    remove,
+    render,
+    search,
+    show,
+    why,
+)
 
 _COMMANDS = {
     "ask": ask,
@@ -24,7 +39,9 @@ _COMMANDS = {
     "show": show,
     "remove": remove,
     "check": check,
+    "why": why,
     "evaluate": evaluate,
+    "ceiling": ceiling,
     "models": models,
     "doctor": doctor,
     "config": config,

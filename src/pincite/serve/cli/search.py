@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from itertools import zip_longest
 
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import filter_of, open_library, search_arguments
+from pincite.serve.cli.why import shown_scores, shown_terms
 from pincite.types import SearchResult
 
 
@@ -13,6 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("words", nargs="+", metavar="[PATH...] QUESTION", help="the question last; paths restrict it")
     parser.add_argument("-n", "--limit", type=int, metavar="N", help="how many passages (default: 10)")
+    parser.add_argument("--explain", action="store_true", help="say what each stage of the search gave each passage")
     search_arguments(parser)
 
 
@@ -28,22 +32,28 @@ def run(args: argparse.Namespace) -> int:
             paths=paths or None,
             refresh=not args.no_refresh,
         )
+        terms = [library.terms(question, hit.passage) for hit in result] if args.explain else []
     if args.json:
-        render.emit(render.search_json(result))
+        shaped = render.search_json(result)
+        for hit, (matched, lacking) in zip(shaped["hits"], terms, strict=False):  # none unless they are wanted
+            hit |= {"matched": matched, "lacking": lacking}
+        render.emit(shaped)
     else:
-        _show(result)
+        _show(result, terms)
     if args.timing:
         render.timing(result.trace)
     return 0 if result.hits else 1
 
 
-def _show(result: SearchResult) -> None:
-    """Show hits for people: place first, then the text."""
+def _show(result: SearchResult, terms: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
+    """Show hits for people: place first, what the stages gave it if that is wanted, then the text."""
     render.warn_stale(result.stale)
-    for hit in result:
+    for hit, explained in zip_longest(result, terms):
         render.say(
             f"{hit.rank}. {render.shown_place(hit.passage.uri, hit.location)}  ({hit.score:.3f}, {hit.passage.id})"
         )
+        if explained is not None:
+            render.say(f"   {shown_scores(hit)}\n   {shown_terms(*explained)}")
         render.say("   " + " ".join(hit.text.split())[:400] + "\n")
     if not result.hits:
         render.note("Nothing found. `pincite list` shows what the library holds.")

@@ -1,0 +1,194 @@
+"""Where an answer was lost: from a question and what it should have found to one stage of the way."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pincite.find.explain import Searched, found_or_lost
+from pincite.find.held import Held, Target, held
+from pincite.measure.cases import Case, Gold
+from pincite.measure.spans import span_scores
+from pincite.reports import STAGES, Ceiling, Diagnosis, Why
+from pincite.store.protocol import Store
+from pincite.types import Answer, Citation, Claim, Evidence
+
+Progress = Callable[[str, int, int], None]
+
+_HALF = 0.5  # of a span's characters: what holds or cites so much of it counts as holding or citing it
+_ORDER = {stage: number for number, stage in enumerate(STAGES)}
+_ARTICLES = frozenset(("a", "an", "the"))
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, as it went through the library."""
+
+    searched: Searched
+    answer: Answer
+
+
+def why(target: Target, asked: Asked, store: Store) -> Why:
+    """Say what became of a target: found and cited, or the first stage at which it was lost.
+
+    Args:
+        target: a document, or words in it.
+        asked: the question, what was found, and the answer.
+        store: what was searched.
+
+    Returns:
+        The stage, the reason and what to do; with the places in each list.
+    """
+    base = Why(asked.searched.question, target.uri, "answered", "", quote=target.quote)
+    there = held(target, store, base)
+    if isinstance(there, Why):
+        return there
+    base = found_or_lost(base, there, asked.searched, store)
+    return _in_answer(base, there, asked.answer) if base.stage == "answered" else base
+
+
+def ceiling(
+    name: str,
+    cases: Sequence[Case],
+    *,
+    ask: Callable[[str], Asked],
+    store: Store,
+    uri_of: Callable[[str], str],
+    generator: str = "extractive",
+    progress: Progress | None = None,
+) -> Ceiling:
+    """Ask every case, and say for each that failed where its answer was lost.
+
+    A case is right when the answer cites half of a gold span, or says one of the expected answers in a claim that is
+    not unsupported; one that the documents do not answer is right when the answer says so. A case with several golds
+    failed where the gold that came furthest was lost.
+
+    Args:
+        name: of the set.
+        cases: those that are not accepted, or hold no question or nothing to look for, are left out and counted.
+        ask: asks the library.
+        store: what is asked.
+        uri_of: turns a gold's source into a URI.
+        generator: who writes, for the report.
+        progress: called with (what, done, in all).
+
+    Returns:
+        One diagnosis for each case that was asked, in order.
+    """
+    kept = [case for case in cases if _can_be_asked(case)]
+    found = []
+    mode = ""
+    for number, case in enumerate(kept, start=1):
+        asked = ask(case.question)
+        mode = asked.searched.mode
+        found.append(diagnose(case, asked, store, uri_of))
+        if progress is not None:
+            progress("cases", number, len(kept))
+    return Ceiling(name, mode, generator, tuple(found), len(cases) - len(kept))
+
+
+def diagnose(case: Case, asked: Asked, store: Store, uri_of: Callable[[str], str]) -> Diagnosis:
+    """Send one case to one stage."""
+    answer = asked.answer
+    if not case.answerable:
+        refused = answer.outcome == "not_in_documents"
+        stage, reason = ("refused_rightly", answer.text) if refused else ("not_refused", "It was answered.")
+        verdict = Why(case.question, "", stage, reason)
+    else:
+        verdict = _furthest(why(target, asked, store) for target in _targets(case, uri_of))
+        if verdict.stage != "answered" and says(answer, case.answers):
+            verdict = replace(verdict, stage="answered", reason="The answer says what was expected.", fix="")
+    evidence = tuple(item.text for item in answer.evidence)
+    return Diagnosis(case.id, case.answers, verdict, answer.text, evidence, asked.searched.hits)
+
+
+def says(answer: Answer, expected: Iterable[str]) -> bool:
+    """Tell whether a claim that is not unsupported says an expected answer: its words in a row, whatever the case."""
+    carried = [claim for claim in answer.claims if claim.verdict != "unsupported"]
+    said = f" {_plain(' '.join(claim.text for claim in carried))} "
+    return any(f" {plain} " in said for one in expected if (plain := _plain(one)))
+
+
+def _plain(text: str) -> str:
+    """Reduce a text to its words, as SQuAD compares answers: no case, marks or articles; CJK characters are words."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    spaced = re.sub(r"([\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f])", r" \1 ", folded)
+    return " ".join(word for word in _WORD.findall(spaced) if word not in _ARTICLES)
+
+
+def _can_be_asked(case: Case) -> bool:
+    """Tell whether a case is accepted, asks something, and says what to look for."""
+    return case.status == "accepted" and bool(case.question.strip()) and (not case.answerable or bool(case.gold))
+
+
+def _targets(case: Case, uri_of: Callable[[str], str]) -> list[Target]:
+    """Give the distinct targets of a case."""
+
+    def target(gold: Gold) -> Target:
+        words = case.answers if gold.start is None and not gold.quote else ()
+        return Target(uri_of(gold.source), gold.quote, gold.start, gold.end, words)
+
+    return list(dict.fromkeys(target(gold) for gold in case.gold))
+
+
+def _furthest(whys: Iterable[Why]) -> Why:
+    """Take the one that came furthest, the first of equals; no more are looked at once one is answered."""
+    best: Why | None = None
+    for one in whys:
+        if best is None or _ORDER[one.stage] > _ORDER[best.stage]:
+            best = one
+        if one.stage == "answered":
+            break
+    if best is None:
+        raise ValueError("a case without gold has no place where it was lost")
+    return best
+
+
+def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
+    """Say what became of a passage that was found: refused, cut, not used, or cited."""
+    if answer.outcome == "not_in_documents":
+        reason = "The gate said that these documents do not answer: " + " ".join(f.message for f in answer.findings)
+        fix = "Ask with the words of the document; if this happens often, let the gate be less strict."
+        return replace(base, stage="refused", reason=reason.strip(": ") + ("" if answer.findings else "."), fix=fix)
+    if not _holds(answer.evidence, base.uri, there):
+        if _holds(answer.dropped, base.uri, there):
+            reason = "The passage was found, but its words did not fit into the evidence beside better ones."
+            return replace(base, stage="cut_from_prompt", reason=reason, fix="Raise evidence_tokens.")
+        reason = "The passage was found, but its sentences score too low against the question to be evidence."
+        fix = "Ask with the words of the passage, or name a generator and ask for more."
+        return replace(base, stage="cut_from_prompt", reason=reason, fix=fix)
+    cited = [c for c in _cited(answer) if _holds([c], base.uri, there)]
+    if cited:
+        numbers = ", ".join(f"[{citation.number}]" for citation in cited)
+        return replace(base, reason=f"The answer cites it: {numbers}, {cited[0].location}.")
+    if answer.unsupported:
+        claimed = " ".join(claim.text for claim in answer.unsupported)
+        reason = f"The words were evidence, and the answer claims without support: {claimed}"
+        return replace(base, stage="unsupported", reason=reason, fix="Use --policy drop, or a larger generator.")
+    items = ", ".join(str(item.number) for item in answer.evidence if _holds([item], base.uri, there))
+    reason = f"The words are in the evidence (item {items}), and the answer does not use them."
+    fix = "Ask for one thing at a time, or use a larger generator."
+    return replace(base, stage="not_used", reason=reason, fix=fix)
+
+
+def _cited(answer: Answer) -> list[Citation]:
+    """Give the citations of claims that are not unsupported."""
+    carried: Iterable[Claim] = (claim for claim in answer.claims if claim.verdict != "unsupported")
+    numbers = {number for claim in carried for number in claim.citations}
+    return [citation for citation in answer.citations if citation.number in numbers]
+
+
+def _holds(items: Sequence[Evidence | Citation], uri: str, there: Held) -> bool:
+    """Tell whether spans hold half of the target, or, where it is a whole document, come from it."""
+    own = [(uri, item.start, item.end) for item in items if _uri(item) == uri]
+    if not there.spans or not own:
+        return bool(own)
+    return any(span_scores(own, [(uri, start, end)]).recall >= _HALF for start, end in there.spans)
+
+
+def _uri(item: Evidence | Citation) -> str:
+    """Name the document that a span is of."""
+    return item.uri if isinstance(item, Citation) else item.passage.uri

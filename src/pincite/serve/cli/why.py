@@ -1,0 +1,97 @@
+"""Say why a document, or words in it, did or did not get into the answer to a question."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from pincite.reports import STAGES, Place, Why
+from pincite.serve.cli import render
+from pincite.serve.cli.opening import filter_of, open_library, search_arguments
+from pincite.types import Hit
+
+_SHOWN = 5  # of the hits that came before
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("question", metavar="QUESTION", help="the question as it was asked")
+    parser.add_argument("--document", required=True, metavar="D", help="a path, a URI, or a document's id")
+    parser.add_argument("--quote", default="", metavar="TEXT", help="the words that should have been found in it")
+    parser.add_argument("-n", "--limit", type=int, metavar="N", help="how many passages go on (default: 10)")
+    parser.add_argument("--generate", action="store_true", help="let the generator answer, not quotes alone")
+    search_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask, and follow the document; 1 when the answer does not use it."""
+    with open_library(args) as library:
+        why = library.why(
+            args.question,
+            args.document,
+            quote=args.quote,
+            extract=not args.generate,
+            limit=args.limit,
+            mode=args.mode,
+            where=filter_of(args.where),
+            refresh=not args.no_refresh,
+        )
+    if args.json:
+        render.emit(why_json(why))
+    else:
+        _show(why)
+    return 0 if why.found else 1
+
+
+def why_json(why: Why) -> dict[str, object]:
+    """Shape a diagnosis."""
+    return {
+        **{name: getattr(why, name) for name in ("question", "uri", "version", "quote", "stage")},
+        "found": why.found,
+        "reason": why.reason,
+        "fix": why.fix,
+        "spans": [{"start": start, "end": end} for start, end in why.spans],
+        "passages": why.passages,
+        "places": [asdict(place) for place in why.places],
+        "matched": why.matched,
+        "lacking": why.lacking,
+        "ahead": [render.hit_json(hit) for hit in why.ahead],
+        "nearest": why.nearest or None,
+    }
+
+
+def _show(why: Why) -> None:
+    """Show a diagnosis for people: the stage, then reason, places, and what came before."""
+    label, meaning = STAGES[why.stage]
+    render.say(f"{label.upper()}: {render.shown_path(why.uri)}")
+    render.say(f"  {meaning}\n  {why.reason}")
+    if why.fix:
+        render.say(f"  To do: {why.fix}")
+    if why.nearest:
+        render.say(f"  Nearest text: “{' '.join(why.nearest.split())[:300]}”")
+    if why.places:
+        render.say("  Places: " + " · ".join(map(shown_place, why.places)))
+    if why.matched or why.lacking:
+        render.say("  " + shown_terms(why.matched, why.lacking))
+    for hit in why.ahead[:_SHOWN]:
+        render.say(f"  {hit.rank}. {render.shown_place(hit.passage.uri, hit.location)}  {shown_scores(hit)}")
+    if len(why.ahead) > _SHOWN:
+        render.say(f"  … and {len(why.ahead) - _SHOWN} more hits")
+
+
+def shown_place(place: Place) -> str:
+    """Write a place in one list."""
+    if place.rank is None:
+        return f"{place.stage} beyond {place.depth}"
+    return f"{place.stage} #{place.rank}" + ("" if place.score is None else f" ({place.score:.3f})")
+
+
+def shown_scores(hit: Hit) -> str:
+    """Write what each stage gave a hit."""
+    stages = dict.fromkeys((*hit.ranks, *hit.scores))
+    return " · ".join(shown_place(Place(s, hit.ranks.get(s), hit.scores.get(s), hit.rank)) for s in stages)
+
+
+def shown_terms(matched: tuple[str, ...], lacking: tuple[str, ...]) -> str:
+    """Write which terms of the question a passage has and lacks."""
+    return f"Has: {' '.join(matched) or 'none'}" + (f" · lacks: {' '.join(lacking)}" if lacking else "")
