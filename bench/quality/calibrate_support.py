@@ -2,8 +2,9 @@
 
     python bench/quality/calibrate_support.py DATA_FOLDER [--write]
 
-DATA_FOLDER holds ``wice/claims_*.jsonl`` and ``scifact-rationales/scifact_claims.jsonl``. A claim counts as supported
-only if all of it is. Figures are cross-validated by document; thresholds are chosen on the other folds too.
+DATA_FOLDER holds ``wice``, ``scifact-rationales`` and ``mtrag-human-eval``. A claim counts as supported only if all of
+it is; an answer of MTRAG, which the fit never sees, if its raters gave its faithfulness 3.5 of 4 on average, and its
+score is the mean of its sentences'. Figures are cross-validated by document or dialogue, thresholds too.
 """
 
 from __future__ import annotations
@@ -14,73 +15,109 @@ from pathlib import Path
 
 import numpy as np
 import regression
+from calibrate_sufficiency import the_encoder
 
 import pincite.ground
 from pincite.generate.evidence import Sentence
 from pincite.generate.relevance import Terms, coverage, encode_within
 from pincite.ground.cite import align
-from pincite.ground.verify import features
-from pincite.models.fetch import default_models_dir
-from pincite.models.load import load_encoder
+from pincite.ground.claims import split_claims
+from pincite.ground.verify import features, verify
+from pincite.text import sentences
 from pincite.types import Passage
 
 NEAR = 12  # sentences of a long page that are looked at, by overlap
-
-
-def rows(folder):
-    for name in ("dev", "test"):
-        for row in read(folder / f"wice/claims_{name}.jsonl"):
-            yield "wice", row["article"], row["claim"], row["sentences"], row["label"] == "supported"
-    for row in read(folder / "scifact-rationales/scifact_claims.jsonl"):
-        yield "scifact", row["doc_id"], row["claim"], row["sentences"], row["label"] == "SUPPORTED"
+FAITHFUL = 3.5  # of 4
+TERMS = Terms(("en",))
 
 
 def read(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def aligned(claim, sentences, encoder, terms):
-    wanted = terms.wanted(claim)
-    spans = [
-        Sentence(Passage(f"p{i}", i, "", "", 1, 0, len(s), s, ""), 0, len(s), s, terms.found(s), 0, 0, 0)
-        for i, s in enumerate(sentences)
-        if s.strip()
-    ]
-    spans = sorted(spans, key=lambda s: -coverage(wanted, s.terms))[:NEAR]
+def rows(folder):
+    """Yield (set, document, claims, sentences, label)."""
+    for name in ("dev", "test"):
+        for row in read(folder / f"wice/claims_{name}.jsonl"):
+            yield "wice", row["article"], [row["claim"]], row["sentences"], row["label"] == "supported"
+    for row in read(folder / "scifact-rationales/scifact_claims.jsonl"):
+        yield "scifact", row["doc_id"], [row["claim"]], row["sentences"], row["label"] == "SUPPORTED"
+    for row in read(folder / "mtrag-human-eval/human_eval.jsonl"):
+        texts = [context["text"] for context in row["contexts"]]
+        given = [text[start:end] for text in texts for start, end in sentences(text)]
+        claims = [claim.plain for claim in split_claims(row["response"]) if claim.plain]
+        ratings = row["human"]["faithfulness"]
+        if given and claims:
+            yield "mtrag", row["task_id"], claims, given, sum(ratings) / len(ratings) >= FAITHFUL
+
+
+def aligned(claim, spans, encoder):
+    wanted = TERMS.wanted(claim)
+    near = sorted(spans, key=lambda s: -coverage(wanted, s.terms))[:NEAR]
     if encoder is None:
-        return align(claim, spans, terms=terms)
-    vectors = encode_within(encoder, [claim, *(s.text for s in spans)])
-    return align(claim, spans, terms=terms, vector=vectors[0], vectors=vectors[1:])
+        return align(claim, near, terms=TERMS)
+    vectors = encode_within(encoder, [claim, *(s.text for s in near)])
+    return align(claim, near, terms=TERMS, vector=vectors[0], vectors=vectors[1:])
 
 
 def measure(folder, encoder, every):
-    terms = Terms(("en",))
+    """Give (set, group, label, features of each claim, whether the verdict on every claim is supported)."""
     table = []
-    for index, (name, group, claim, sentences, label) in enumerate(rows(folder)):
+    for index, (name, group, claims, given, label) in enumerate(rows(folder)):
         if index % every:
             continue
-        found = aligned(claim, sentences, encoder, terms)
-        source = "\n".join(span.text for span in found.spans)
-        row = features(claim, source, terms=terms, cosine=found.cosine)
-        table.append((name, f"{name}/{group}", label, row, claim, source))
+        spans = [
+            Sentence(Passage(f"p{i}", i, "", "", 1, 0, len(s), s, ""), 0, len(s), s, TERMS.found(s), 0, 0, 0)
+            for i, s in enumerate(given)
+            if s.strip()
+        ]
+        measured, supported = [], True
+        for claim in claims:
+            found = aligned(claim, spans, encoder)
+            source = "\n".join(span.text for span in found.spans)
+            kept = {"terms": TERMS, "cosine": found.cosine, "nearby": found.nearby}
+            measured.append(features(claim, source, **kept))
+            supported &= verify(claim, source, has_encoder=encoder is not None, **kept).verdict == "supported"
+        table.append((name, f"{name}/{group}", label, measured, supported))
     return table
 
 
-def report(table, names, kind):
-    x = np.array([[row[3][name] for name in names] for row in table])
-    y = np.array([row[2] for row in table], dtype=int)
-    groups = [row[1] for row in table]
-    p = regression.out_of_fold(x, y, groups)
-    for source in ("wice", "scifact"):
-        mine = np.array([i for i, row in enumerate(table) if row[0] == source])
-        gs = [groups[i] for i in mine]
-        line = {"score": p[mine], "coverage": x[mine, names.index("coverage")]}
-        if "cosine" in names:
-            line["cosine"] = x[mine, names.index("cosine")]
-        figures = {name: regression.tuned_accuracy(y[mine], score, gs) for name, score in line.items()}
-        print(kind, source, len(mine), {name: round(float(value), 3) for name, value in figures.items()})
+def means(table, scores):
+    """Give the mean of the claims' scores for each row."""
+    ends = np.cumsum([len(row[3]) for row in table])
+    return np.array([part.mean() for part in np.split(scores, ends[:-1])])
+
+
+def figures(y, score, groups):
+    said = regression.tuned(y, score, groups)
+    return f"{regression.balanced_accuracy(y, said):.3f} / {regression.f1(y, said):.3f}"
+
+
+def predicted(table, names, claims):
+    """Predict each claim by a fit that has not seen its document; those of MTRAG by one of all others."""
+    fitted = [row for row in table if row[0] != "mtrag"]
+    x = np.array([[row[3][0][name] for name in names] for row in fitted])
+    y = np.array([row[2] for row in fitted], dtype=int)
+    p = regression.out_of_fold(x, y, [row[1] for row in fitted])
     w = regression.fit(x, y, regression.balanced(y))
-    supported = regression.best_threshold(y, p)
+    return w, y, p, np.concatenate([p, regression.predict(claims[len(fitted) :], w)])
+
+
+def report(table, names, kind):
+    """Print balanced accuracy and F1 of each score, and give the weights."""
+    claims = np.array([[row[name] for name in names] for _, _, _, measured, _ in table for row in measured])
+    w, seen, p, scores = predicted(table, names, claims)
+    compared = {"score": scores} | {n: claims[:, names.index(n)] for n in ("coverage", "cosine") if n in names}
+    for source in ("wice", "scifact", "mtrag"):
+        mine = [i for i, row in enumerate(table) if row[0] == source]
+        y = np.array([table[i][2] for i in mine], dtype=int)
+        groups = [table[i][1] for i in mine]
+        line = {name: figures(y, means(table, values)[mine], groups) for name, values in compared.items()}
+        said = np.array([table[i][4] for i in mine])
+        line["verdict"] = f"{regression.balanced_accuracy(y, said):.3f} / {regression.f1(y, said):.3f}"
+        line["all supported"] = f"0.500 / {regression.f1(y, np.ones(len(y), bool)):.3f}"
+        print(kind, source, len(mine), line, flush=True)
+    supported = regression.best_threshold(seen, p)
     weights = {name: round(float(value), 3) for name, value in zip([*names, "bias"], w, strict=True)}
     return weights | {"partly": round(supported / 2, 3), "supported": round(supported, 3)}
 
@@ -90,17 +127,13 @@ def main():
     parser.add_argument("data", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--save", type=Path, help="write the features there")
     options = parser.parse_args()
-    encoder = load_encoder("all-MiniLM-L6-v2", models_dir=default_models_dir(), offline=True, threads=0)
     made = {}
-    for kind, model in (("hybrid", encoder), ("keyword", None)):
+    for kind, model in (("hybrid", the_encoder()), ("keyword", None)):
         table = measure(options.data, model, options.every)
-        if options.save:
-            options.save.with_suffix(f".{kind}.json").write_text(json.dumps(table))
-        names = [name for name in table[0][3] if name != "cosine" or model is not None]
+        names = [name for name in table[0][3][0] if name != "cosine" or model is not None]
         made[kind] = report(table, names, kind)
-        print(json.dumps(made[kind]))
+        print(json.dumps(made[kind]), flush=True)
     if options.write:
         target = Path(pincite.ground.__file__).with_name("calibration.json")
         whole = json.loads(target.read_text(encoding="utf-8"))

@@ -59,9 +59,14 @@ def best_threshold(y, p):
     return float(max(grid, key=lambda t: (balanced_accuracy(y, p >= t), -t)))
 
 
-def tuned_accuracy(y, score, groups, count=5):
-    """Give the balanced accuracy of a score whose threshold is chosen on the other folds."""
+def tuned(y, score, groups, count=5):
+    """Say yes where a score reaches a threshold that is chosen on the other folds."""
     said = np.zeros(len(y), dtype=bool)
     for train, test in folds(groups, count):
         said[test] = score[test] >= best_threshold(y[train], score[train])
-    return balanced_accuracy(y, said)
+    return said
+
+
+def f1(y, said):
+    """Give the harmonic mean of precision and recall."""
+    return float(2 * (said & (y == 1)).sum() / max(1, said.sum() + y.sum()))

@@ -112,6 +112,17 @@ def test_a_model_is_small_by_its_name(name, small):
     assert is_small(name) is small
 
 
+def test_the_strict_policy_gives_quotes_alone_if_anything_is_unsupported(encoder):
+    bad = ask(generator=Scripted(GOOD + " Visit Paris for 99 dollars."), encoder=encoder, policy="strict")
+    assert bad.text.startswith(KV + " [1]")
+    assert {claim.verdict for claim in bad.claims} == {"supported"}
+    assert bad.generator == "extractive"
+    assert kinds(bad) == ["draft_left_out", "claim_left_out"]
+    assert "Paris" in bad.findings[-1].message
+    good = ask(generator=Scripted(GOOD), encoder=encoder, policy="strict")
+    assert (good.text, good.generator) == (GOOD.replace(" [1].", ". [1]"), "scripted")
+
+
 def test_lines_of_a_draft_are_kept(encoder):
     lines = (
         "- The KV cache keeps the keys of earlier tokens.",
@@ -257,7 +268,7 @@ def test_the_trace_names_each_stage_with_its_tokens(encoder):
     st.lists(st.sampled_from(HOSTILE), min_size=1, max_size=4),
     st.one_of(st.none(), st.sampled_from(HOSTILE), st.text(max_size=40)),
     st.text(max_size=20),
-    st.sampled_from(["flag", "drop"]),
+    st.sampled_from(["flag", "drop", "strict"]),
 )
 def test_every_citation_resolves_and_claims_cover_whatever_comes(texts, draft, question, policy):
     generator = None if draft is None else Scripted(draft + " " + texts[0])

@@ -1,7 +1,7 @@
 import pytest
 
 from pincite.generate.relevance import Terms
-from pincite.ground.verify import features, verify
+from pincite.ground.verify import features, lacking, verify
 
 SOURCE = "The Eiffel Tower was completed on 31 March 1889 in Paris and is 330 metres tall."
 TERMS = Terms()
@@ -38,6 +38,25 @@ def test_a_changed_fact_is_named_and_not_supported(claim, problem):
     found = check(claim)
     assert problem in found.problems
     assert found.verdict != "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "parts"),
+    [
+        (
+            "The Eiffel Tower in Paris is 330 metres tall and gets painted by hand with great care.",
+            ("painted by hand with great care",),
+        ),
+        (
+            "The Eiffel Tower, a slender lattice that needs fresh paint, was completed in 1889 in Paris.",
+            ("slender lattice that needs fresh paint",),
+        ),
+    ],
+)
+def test_a_part_that_is_not_carried_is_named(claim, parts):
+    found = check(claim)
+    assert (found.verdict, found.parts) == ("partly", parts)
+    assert all(repr(part) in found.problems[0] and part in claim for part in parts)
 
 
 def test_a_changed_first_word_is_found():
@@ -83,3 +102,11 @@ def test_features_stay_between_0_and_1():
     row = features("Bananas 1 2 3 4 5 Alpha Beta Gamma Delta.", "Nothing.", terms=TERMS, cosine=0.3)
     assert all(0 <= value <= 1 for value in row.values())
     assert row["coverage"] == 0.0
+
+
+def test_lacking_parts_are_words_of_the_claim_in_order():
+    assert lacking(SOURCE, SOURCE, TERMS) == ()
+    assert lacking("Green bananas (ripe ones) ripen in Paris in a warm autumn.", SOURCE, TERMS) == (
+        "Green bananas (ripe ones) ripen",
+        "warm autumn",
+    )

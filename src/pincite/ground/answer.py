@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from pincite.generate.prompt import CITE, POLICY, build_prompt
 from pincite.generate.relevance import Terms
 from pincite.generate.reply import Draft, draft
 from pincite.ground.claims import split_claims, unknown_citations
-from pincite.ground.compose import Assessed, Writer, assess
+from pincite.ground.compose import Assessed, Writer, assess, conflict_findings, contested, uncited
+from pincite.ground.conflict import Conflict, conflicts
 from pincite.ground.extract import best_quotes
 from pincite.ground.sufficiency import Sufficiency, judge
 from pincite.ground.verify import Check, calibrated
@@ -37,6 +38,7 @@ from pincite.types import (
     Stage,
     TokenEvent,
     Trace,
+    Verdict,
     VerdictEvent,
 )
 
@@ -45,6 +47,7 @@ LazyGenerator = Generator | Callable[[], Generator | None] | None
 
 NOT_IN_DOCUMENTS = "These documents do not answer this question."
 _QUOTED = Check("supported", 1.0, ())
+_CARRIED = ("supported", "conflicting")  # verdicts on what some source says
 _NEAREST = 3
 _SURE = 0.8  # support of a claim that a small model may add to the quotes; at the threshold itself too much is invented
 _ASIDE = 60  # tokens of a small model's draft, as in the measurement; the rest only costs time
@@ -86,7 +89,9 @@ class AnswerOptions:
     evidence_tokens: int = 400  # of evidence that may travel to the generator
     answer_tokens: int = 120  # of the draft, at most
     answer_seconds: float | None = 60.0  # deadline of the draft; None waits as long as it takes
-    policy: str = "flag"  # "flag" marks claims that are not supported, "drop" leaves them out and says so
+    # Of a draft: "flag" marks claims that are not supported, "drop" leaves them out and says so, "strict" gives quotes
+    # alone if there is any.
+    policy: str = "flag"
     # "always": quotes, then the draft's claims that are supported. "when_needed": the draft, and quotes if no claim of
     # it is supported. "auto": the first for models under a billion parameters, by their name, the second for others.
     # On xquad/en 40 to 45 % of SmolLM2-135M's drafts held the gold answer, half of their supported parts, and 90 % of
@@ -94,6 +99,7 @@ class AnswerOptions:
     quotes: Quotes = "auto"
     quote_limit: int = 3
     strictness: float = 0.5  # of the gate, 0 to 1; see ``sufficiency.judge``
+    temperature: float = 0.0  # of the draft; 0 writes the likeliest text
     seed: int = 0
 
     def always_quotes(self, name: str) -> bool:
@@ -202,7 +208,9 @@ def _written(
     tokens = min(how.answer_tokens, _ASIDE) if aside else how.answer_tokens
     policy = POLICY if aside else f"{POLICY} {CITE}"
     prompt = build_prompt(run.question, evidence.items, generator=model, answer_tokens=tokens, policy=policy)
-    options = GenerationOptions(max_tokens=tokens, seed=how.seed, seconds=how.answer_seconds)
+    options = GenerationOptions(
+        max_tokens=tokens, temperature=how.temperature, seed=how.seed, seconds=how.answer_seconds
+    )
     run.findings += prompt.findings
     if not prompt.fits:
         run.find(
@@ -269,11 +277,10 @@ def _assessed(run: _Run, ranking: Ranking, evidence: EvidenceSet, written: Draft
         terms=run.terms,
         question=run.question,
         numbered=numbered,
+        against=ranking.sentences,
     )
     verdicts = [item.check.verdict for item in assessed]
-    run.stage(
-        "verify", claims=len(claims), **{name: verdicts.count(name) for name in ("supported", "partly", "unsupported")}
-    )
+    run.stage("verify", claims=len(claims), **{name: verdicts.count(name) for name in get_args(Verdict)})
     return assessed
 
 
@@ -287,8 +294,8 @@ def _within(sentence: Sentence, items: Sequence[Evidence]) -> bool:
 
 def _may_be_shown(check: Check, aside: bool, policy: str) -> bool:
     """Tell whether a claim of the draft gets into the answer; beside quotes only what is surely supported earns it."""
-    supported = check.verdict == "supported"
-    return supported and check.support >= _SURE if aside else supported or policy != "drop"
+    carried = check.verdict in _CARRIED
+    return carried and check.support >= _SURE if aside else carried or policy == "flag"
 
 
 def _composed(
@@ -301,34 +308,42 @@ def _composed(
     if len(said) < len(assessed):
         run.find("generator_abstained", "The model says that the passages do not answer; judge by the quotes.")
     shown = [item for item in said if _may_be_shown(item.check, always, how.policy)]
+    failing = [item for item in said if item.check.verdict not in _CARRIED]
+    if how.policy == "strict" and failing:
+        run.find("draft_left_out", f"{len(failing)} of {len(said)} sentences of the draft are not supported.")
+        said, shown = failing, []
     for item in said:
         if item not in shown:
             problems = "; ".join(item.check.problems) or "the cited text carries it only weakly"
             run.find("claim_left_out", f"The model also wrote {item.claim.plain!r}: {problems}.")
     quotes = best_quotes(ranking, limit=how.quote_limit)
+    contrary = [conflict for item in shown for conflict in item.conflicts]
     if always:
-        _write_quotes(writer, quotes)
+        contrary += _write_quotes(run, writer, quotes, ranking)
     for index, item in enumerate(shown):
         _write_claim(run, writer, item, "\n\n" if always and not index else item.claim.gap or " ")
-    if not always and all(item.check.verdict != "supported" for item in shown):
-        _write_quotes(writer, quotes)
+    if not always and all(item.check.verdict not in _CARRIED for item in shown):
+        contrary += _write_quotes(run, writer, quotes, ranking)
+    run.findings += conflict_findings(contrary)
     return writer, bool(shown)
 
 
-def _write_quotes(writer: Writer, quotes: Sequence[Sentence]) -> None:
-    """Append quotes, each on a line of its own."""
+def _write_quotes(run: _Run, writer: Writer, quotes: Sequence[Sentence], ranking: Ranking) -> list[Conflict]:
+    """Append quotes, each on a line of its own; give what other sources say against them."""
+    told = []
     for index, quote in enumerate(quotes):
-        writer.write(quote.text, [quote], _QUOTED, separator="\n" if index else "\n\n")
+        contrary = conflicts(quote.text, [quote], ranking.sentences, run.terms)
+        spans = [quote, *(conflict.theirs for conflict in contrary)]
+        writer.write(quote.text, spans, contested(_QUOTED, contrary), separator="\n" if index else "\n\n")
+        told += contrary
+    return told
 
 
 def _write_claim(run: _Run, writer: Writer, item: Assessed, separator: str) -> None:
     """Append one claim of the draft, with citations only where they carry something."""
-    spans = item.alignment.spans if item.check.verdict != "unsupported" else ()
-    if not spans:
-        run.find(
-            "claim_without_citation", f"No passage carries this claim: {item.claim.plain!r}.", "Do not rely on it."
-        )
-    writer.write(item.claim.plain, spans, item.check, separator=separator)
+    if not item.cited:
+        run.findings.append(uncited(item.claim.plain))
+    writer.write(item.claim.plain, item.cited, item.check, separator=separator)
 
 
 def _told(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pincite.generate.evidence import rank_sentences
 from pincite.generate.relevance import Terms
 from pincite.ground.claims import split_claims
-from pincite.ground.compose import Writer, assess
+from pincite.ground.compose import Writer, assess, conflict_findings, uncited
+from pincite.ground.conflict import Conflict
 from pincite.models.protocols import Encoder
 from pincite.types import Citation, Claim, Finding, Hit, Passage
 
@@ -41,16 +42,26 @@ def check_text(
         languages: of the documents, ISO 639-1.
 
     Returns:
-        Claims in order, citations numbered by first use, and a finding for each quote that does not resolve.
+        Claims in order, citations numbered by first use, and a finding for each claim that has none, for sources that
+        conflict, and for each quote that does not resolve.
     """
     terms = Terms(languages)
     writer = Writer()
-    claims = []
+    claims: list[Claim] = []
+    contrary: list[Conflict] = []
+    findings: list[Finding] = []
     for claim in split_claims(text):
         ranking = rank_sentences(claim.plain, search(claim.plain) if claim.plain else (), encoder=encoder, terms=terms)
-        (item,) = assess([claim], ranking.sentences, ranking.vectors, encoder=encoder, terms=terms)
-        spans = item.alignment.spans if item.check.verdict != "unsupported" else ()
-        numbers = tuple(writer.cite(span) for span in spans)
-        check = item.check
-        claims.append(Claim(claim.start, claim.end, claim.text, check.verdict, numbers, check.support, check.problems))
-    return Checked(text, tuple(claims), writer.citations, tuple(writer.unresolved(text_of)))
+        given = ranking.sentences
+        (item,) = assess([claim], given, ranking.vectors, encoder=encoder, terms=terms, against=given)
+        numbers = tuple(writer.cite(span) for span in item.cited)
+        findings += [] if numbers else [uncited(claim.plain)]
+        contrary += item.conflicts
+        found = item.check
+        claims.append(
+            Claim(
+                claim.start, claim.end, claim.text, found.verdict, numbers, found.support, found.problems, found.parts
+            )
+        )
+    findings += [*conflict_findings(contrary), *writer.unresolved(text_of)]
+    return Checked(text, tuple(claims), writer.citations, tuple(findings))

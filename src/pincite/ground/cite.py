@@ -17,6 +17,7 @@ _COSINE_WEIGHT = 0.5  # lexical overlap and meaning count alike; without an enco
 _HINT = 0.1  # what a marker in the text adds for the passage it names: it breaks ties, it proves nothing
 _GAIN = 0.15  # of the claim's terms that a further span must add to be cited too
 _SPANS = 3
+_AROUND = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Alignment:
     spans: tuple[Sentence, ...]
     cosine: float  # of the claim and the nearest span, -1 to 1; 0 without an encoder
     covered: float  # share of the claim's terms in the spans together, 0 to 1
+    nearby: float = 0.0  # and in the dozen sentences that have most of them, cited or not
 
 
 def align(
@@ -62,6 +64,7 @@ def align(
     near = 0.0 if cosines is None else float(cosines[best])
     if overlaps[best] == 0 and near < 0.3:
         return Alignment((), near, 0.0)
+    around = [spans[i].terms for i in np.argsort(-overlaps, kind="stable")[:_AROUND]]
     chosen = [spans[best]]
     covered = spans[best].terms
     while len(chosen) < _SPANS and wanted:
@@ -71,7 +74,7 @@ def align(
             break
         chosen.append(spans[following])
         covered |= spans[following].terms
-    return Alignment(tuple(chosen), near, coverage(wanted, covered))
+    return Alignment(tuple(chosen), near, coverage(wanted, covered), coverage(wanted, frozenset().union(*around)))
 
 
 class Citations:

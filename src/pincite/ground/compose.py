@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from pincite.generate.evidence import Sentence
 from pincite.generate.relevance import Terms, encode_within
 from pincite.ground.cite import Alignment, Citations, align, check_citation
 from pincite.ground.claims import DraftClaim
+from pincite.ground.conflict import Conflict, conflicts
 from pincite.ground.verify import Check, calibrated, verify
 from pincite.models.protocols import Encoder
 from pincite.types import Citation, Claim, Finding, Passage
@@ -25,6 +26,14 @@ class Assessed:
     claim: DraftClaim
     alignment: Alignment
     check: Check
+    conflicts: tuple[Conflict, ...] = ()  # other sources that say different
+
+    @property
+    def cited(self) -> tuple[Sentence, ...]:
+        """The spans to cite, those that say different last; none for what nothing carries."""
+        if self.check.verdict == "unsupported":
+            return ()
+        return (*self.alignment.spans, *(conflict.theirs for conflict in self.conflicts))
 
 
 def assess(
@@ -36,6 +45,7 @@ def assess(
     terms: Terms,
     question: str = "",
     numbered: Mapping[int, str] | None = None,
+    against: Sequence[Sentence] = (),
 ) -> list[Assessed]:
     """Align each claim to the spans and verify it against those.
 
@@ -47,6 +57,7 @@ def assess(
         terms: gives content terms.
         question: may name what a claim is about.
         numbered: passage id by the number that a marker in the text may use.
+        against: sentences that may contradict the spans, best first.
 
     Returns:
         One for each claim, in the same order.
@@ -60,10 +71,38 @@ def assess(
         source = "\n".join(span.text for span in found.spans)
         context = "\n".join([question, *(span.passage.context for span in found.spans)])
         check = verify(
-            claim.plain, source, terms=terms, cosine=found.cosine, has_encoder=calibrated(encoder), context=context
+            claim.plain,
+            source,
+            terms=terms,
+            cosine=found.cosine,
+            has_encoder=calibrated(encoder),
+            context=context,
+            nearby=found.nearby,
         )
-        assessed.append(Assessed(claim, found, check))
+        contrary = () if check.verdict != "supported" else conflicts(claim.plain, found.spans, against, terms)
+        assessed.append(Assessed(claim, found, contested(check, contrary), tuple(contrary)))
     return assessed
+
+
+def contested(check: Check, contrary: Sequence[Conflict]) -> Check:
+    """Make a verdict "conflicting" where other sources say different."""
+    if not contrary:
+        return check
+    return replace(check, verdict="conflicting", problems=tuple(conflict.problem for conflict in contrary))
+
+
+def conflict_findings(contrary: Iterable[Conflict]) -> list[Finding]:
+    """Report conflicts of sources, each pair of sentences once."""
+    pairs = {frozenset((conflict.ours, conflict.theirs)): conflict for conflict in reversed(list(contrary))}
+    return [
+        Finding("sources_conflict", conflict.message, "Open both places, and see which one holds.")
+        for conflict in reversed(pairs.values())
+    ]
+
+
+def uncited(claim: str) -> Finding:
+    """Report a claim that nothing carries."""
+    return Finding("claim_without_citation", f"No passage carries this claim: {claim!r}.", "Do not rely on it.")
 
 
 class Writer:
@@ -88,7 +127,9 @@ class Writer:
         start = len(self.text) + len(separator) * bool(self.text)
         self.text = f"{self.text}{separator}{body}" if self.text else body
         self.claims.append(
-            Claim(start, len(self.text), body, check.verdict, tuple(numbers), check.support, check.problems)
+            Claim(
+                start, len(self.text), body, check.verdict, tuple(numbers), check.support, check.problems, check.parts
+            )
         )
 
     def cite(self, span: Sentence) -> int:

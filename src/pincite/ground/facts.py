@@ -88,7 +88,8 @@ def _quantity(text: str, found: regex.Match[str]) -> Quantity:
         elif following == "per cent" or following in _UNIT_OF:
             unit = unit or _UNIT_OF.get(following, "%")
             break
-    return Quantity(found[0].strip(), frozenset(values), unit, found.start(), word in _VAGUE and not unit)
+    start = found.end() - len(found[0].lstrip())
+    return Quantity(found[0].strip(), frozenset(values), unit, start, word in _VAGUE and not unit)
 
 
 def _values(digits: str) -> set[Decimal]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,6 +20,9 @@ from pincite.models.protocols import Encoder
 from pincite.types import Verdict
 
 
+_ADDITION = 4  # content words in a row that the source does not have: then a claim adds something
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """The verdict on one claim."""
@@ -26,6 +30,7 @@ class Check:
     verdict: Verdict
     support: float  # calibrated chance that the cited text carries the claim, 0 to 1
     problems: tuple[str, ...]  # in words
+    parts: tuple[str, ...] = ()  # of the claim, as written, whose words the cited text does not have
 
 
 @cache
@@ -47,7 +52,16 @@ def logistic(weights: Mapping[str, float], features: Mapping[str, float]) -> flo
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
 
-def verify(claim: str, source: str, *, terms: Terms, cosine: float, has_encoder: bool, context: str = "") -> Check:
+def verify(
+    claim: str,
+    source: str,
+    *,
+    terms: Terms,
+    cosine: float,
+    has_encoder: bool,
+    context: str = "",
+    nearby: float = 0.0,
+) -> Check:
     """Check one claim.
 
     Args:
@@ -57,10 +71,11 @@ def verify(claim: str, source: str, *, terms: Terms, cosine: float, has_encoder:
         cosine: of the claim and the nearest cited span, -1 to 1.
         has_encoder: False when ``cosine`` means nothing.
         context: question, titles and headings: they may name what the claim is about, they prove nothing.
+        nearby: share of the claim's terms in the sentences around the cited ones too; at least that in the source.
 
     Returns:
-        "supported" when nothing is wrong and the support is enough, "partly" when only some of the claim is carried,
-        "unsupported" otherwise. A contradiction is never more than unsupported.
+        "supported" when nothing is wrong and the support is enough, "partly" when only some of the claim is carried
+        (``parts`` are not), "unsupported" otherwise. A contradiction is never more than unsupported.
     """
     if not source.strip():
         return Check("unsupported", 0.0, ("nothing in the evidence is near this claim",))
@@ -75,11 +90,12 @@ def verify(claim: str, source: str, *, terms: Terms, cosine: float, has_encoder:
         + _quantifier(claim, source)
     )
     weights = calibration()["support"]["hybrid" if has_encoder else "keyword"]
-    support = logistic(weights, features(claim, source, terms=terms, cosine=cosine))
-    problems = contradictions + missing
-    return Check(
-        _verdict(support, bool(contradictions), len(missing), weights), support, problems or _thin(support, weights)
-    )
+    support = logistic(weights, features(claim, source, terms=terms, cosine=cosine, nearby=nearby))
+    parts = lacking(claim, f"{source}\n{context}", terms)
+    adds = any(len(terms.wanted(part)) >= _ADDITION for part in parts)
+    verdict = _verdict(support, bool(contradictions), len(missing), adds, weights)
+    parts = parts if verdict == "partly" else ()
+    return Check(verdict, support, contradictions + missing or _thin(verdict, parts), parts)
 
 
 def _squeezed(text: str) -> str:
@@ -87,32 +103,53 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def _verdict(support: float, contradicted: bool, missing: int, weights: Mapping[str, float]) -> Verdict:
+def _verdict(support: float, contradicted: bool, missing: int, adds: bool, weights: Mapping[str, float]) -> Verdict:
     """Decide from the score and what the rules found."""
-    if contradicted or support < weights["partly"]:
+    enough = support >= weights["supported"]
+    if contradicted or support < weights["partly"] or (missing > 1 and not enough):
         return "unsupported"
-    if missing or support < weights["supported"]:
-        return "unsupported" if missing > 1 else "partly"
-    return "supported"
+    return "supported" if enough and not missing and not adds else "partly"
 
 
-def _thin(support: float, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Say in words that the cited text carries too little."""
-    if support >= weights["supported"]:
+def _thin(verdict: Verdict, parts: Sequence[str]) -> tuple[str, ...]:
+    """Say in words that the cited text carries too little, and which part it does not."""
+    if verdict == "supported":
         return ()
-    return (
-        "the cited text carries only part of this claim"
-        if support >= weights["partly"]
-        else "the cited text does not say this",
-    )
+    if verdict == "unsupported":
+        return ("the cited text does not say this",)
+    if parts:
+        return (f"the cited text does not have {', '.join(map(repr, parts))}",)
+    return ("the cited text has these words, but perhaps not in this connection",)
 
 
-def features(claim: str, source: str, *, terms: Terms, cosine: float) -> dict[str, float]:
-    """Measure how much of a claim a source has; all values are about 0 to 1."""
+def lacking(claim: str, known: str, terms: Terms) -> tuple[str, ...]:
+    """Give the parts of a claim, as written and in order, whose content words a text does not have."""
+    found, asked = terms.found(known), set(terms.wanted(claim))
+    runs: list[tuple[int, int]] = []
+    broken = True  # the next word begins a part of its own
+    for word in re.finditer(r"[^\s,;:()\"“”«»]+", claim):
+        own = asked.intersection(terms.wanted(word[0]))
+        if own and not own & found:
+            end = word.start() + len(word[0].rstrip(".!?'’"))
+            runs = [*runs, (word.start(), end)] if broken else [*runs[:-1], (runs[-1][0], end)]
+            broken = False
+        elif own:
+            broken = True
+    return tuple(claim[start:end] for start, end in runs)
+
+
+def features(claim: str, source: str, *, terms: Terms, cosine: float, nearby: float = 0.0) -> dict[str, float]:
+    """Measure how much of a claim a source has; all values are about 0 to 1.
+
+    Tried, and of no more use beside these: terms weighed by their rarity, the nearest word of the source to each word
+    of the claim by its vector, clauses by themselves, runs of terms in the same order, the second-best cosine.
+    """
     wanted = terms.wanted(claim)
+    covered = coverage(wanted, terms.found(source))
     return {
         "cosine": cosine,
-        "coverage": coverage(wanted, terms.found(source)),
+        "coverage": covered,
+        "nearby": max(covered, nearby),
         "numbers": min(3, len(_numbers(claim, source)) + len(_dates(claim, source))) / 3,
         "names": min(3, len(_names(claim, source, ""))) / 3,
         "opposed": float(bool(_negation(claim, source, terms) or _opposite(claim, source))),
