@@ -26,7 +26,8 @@ MAX_FILE, MAX_FUNCTION = 400, 50
 # readers, indexes and durability each needed more cases than foreseen. What comes next needs a decision of its own.
 # Raised from 16,000 for the process that reads untrusted formats, and for PDF.
 # Raised from 17,600 for office documents, e-books, mail, notebooks and archives: a dozen formats, a reader for each.
-# Raised from 22,400 for measuring (cases, ceiling report, why), grounding, conversation, and scanned, locked and tabular documents.
+# Raised from 22,400 for measuring (cases, ceiling report, why), grounding, conversation, and for scanned, locked and
+# tabular documents.
 MAX_PACKAGE = 29_500
 
 
