@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 from pincite.acquire.read import uri_of
 from pincite.build.roots import Paths, paths_of, uri_named, within
 from pincite.errors import EmptyQuestion, LibraryError, ModelError, NotInLibrary
+from pincite.find.followup import FollowUp, understand
 from pincite.find.search import search
 from pincite.models.protocols import Encoder
-from pincite.settings import changed
+from pincite.settings import Settings, changed
 from pincite.store.filters import Filter
 from pincite.store.protocol import SourceRecord, Stats
 from pincite.types import (
@@ -24,12 +25,14 @@ from pincite.types import (
     DoneEvent,
     Event,
     Finding,
+    Hit,
     Mode,
     Passage,
     SearchResult,
     Stage,
     StaleSource,
     Trace,
+    Turn,
 )
 from pincite.writing import Writing
 
@@ -52,6 +55,7 @@ class Library(Writing):
         where: Filter | None = None,
         paths: Paths | None = None,
         refresh: bool = True,
+        history: Sequence[Turn] = (),
     ) -> SearchResult:
         """Find the passages that bear on a question, in the newest state of the documents.
 
@@ -62,6 +66,7 @@ class Library(Writing):
             where: which documents may be found.
             paths: bring only these up to date, and find only in them.
             refresh: look for changes on disk first.
+            history: the conversation before, oldest turn first; the trace says what is taken from it.
 
         Returns:
             The hits, best first, what is stale, and what each stage took.
@@ -75,24 +80,30 @@ class Library(Writing):
         settings = changed(self.settings, mode=mode, limit=limit)
         if settings.mode != "keyword":
             self.models.begin("encoder")
-        started = time.perf_counter()
-        behind = self._caught_up(paths) if refresh else ()
-        refreshed = (Stage("refresh", time.perf_counter() - started),) if refresh else ()
-        mode_now = cast(Mode, settings.mode)
-        encoder = None if mode_now == "keyword" else self.models.encoder()
-        hits, trace = search(
-            question,
+        behind, refreshed = self._refreshed(paths) if refresh else ((), ())
+        encoder = None if settings.mode == "keyword" else self.models.encoder()
+        form = understand(question, history, self.store.stats().languages)
+        hits, trace = self._found(form, settings, encoder, _within(paths, where))
+        stale = (*behind, *self._unembedded(encoder), *self._stale())
+        stages = (*refreshed, *form.stages, *trace.stages)
+        return SearchResult(question, cast(Mode, settings.mode), hits, stale, Trace(stages), form.whole)
+
+    def _found(
+        self, form: FollowUp, settings: Settings, encoder: Encoder | None, where: Filter | None
+    ) -> tuple[tuple[Hit, ...], Trace]:
+        """Search as the settings say."""
+        return search(
+            form.question,
             store=self.store,
             encoder=encoder,
-            mode=mode_now,
+            mode=cast(Mode, settings.mode),
             limit=settings.limit,
             candidates=settings.candidates,
-            where=_within(paths, where),
+            where=where,
             reranker=self.models.reranker(),
             rerank_seconds=settings.rerank_seconds,
+            past=form.past,
         )
-        stale = (*behind, *self._unembedded(encoder), *self._stale())
-        return SearchResult(question, mode_now, hits, stale, Trace((*refreshed, *trace.stages)))
 
     def ask(self, question: str, **options: Any) -> Answer:
         """Answer a question from the documents, with citations. The options are those of ``stream``."""
@@ -106,30 +117,34 @@ class Library(Writing):
         question: str,
         *,
         extract: bool = False,
-        policy: str = "flag",
+        policy: str | None = None,
         mode: str | None = None,
         where: Filter | None = None,
         paths: Paths | None = None,
         refresh: bool = True,
+        history: Sequence[Turn] = (),
     ) -> Iterator[Event]:
         """Answer a question, event by event; the last one is a DoneEvent with the whole answer.
 
         Args:
             question: any text.
             extract: answer with quotes only, without a generator.
-            policy: "flag" marks unsupported claims, "drop" leaves them out.
+            policy: "flag" marks unsupported claims, "drop" leaves them out, "strict" answers with quotes alone if
+                there is any; None takes the setting.
             mode: as in ``search``.
             where: as in ``search``.
             paths: as in ``search``.
             refresh: as in ``search``.
+            history: as in ``search``; ``Answer.turn`` gives what to keep of an answer.
 
         Yields:
             The events of ``answer_events``.
         """
+        settings = changed(self.settings, policy=policy)
         if not extract and question.strip():
             self.models.begin("generator")
-        found = self.search(question, mode=mode, where=where, paths=paths, refresh=refresh)
-        yield from self._answered(found, None if extract else self.models.generator, policy)
+        found = self.search(question, mode=mode, where=where, paths=paths, refresh=refresh, history=history)
+        yield from self._answered(found, None if extract else self.models.generator, settings.policy)
 
     def _answered(self, found: SearchResult, generator: Any, policy: str) -> Iterator[Event]:
         """Answer a question from what was found."""
@@ -137,7 +152,7 @@ class Library(Writing):
 
         settings = self.settings
         for event in answer_events(
-            found.question,
+            found.whole or found.question,
             found.hits,
             generator=generator,  # loaded only if the evidence is sufficient
             encoder=None if found.mode == "keyword" else self.models.encoder(),
@@ -146,11 +161,16 @@ class Library(Writing):
             answer_tokens=settings.answer_tokens,
             answer_seconds=settings.answer_seconds,
             policy=policy,
+            strictness=settings.strictness,
+            temperature=settings.temperature,
+            seed=settings.seed,
             languages=self.store.stats().languages,
+            verifier=self.models.verifier,  # loaded only if there is a draft
         ):
             if isinstance(event, DoneEvent):
                 stages = (*found.trace.stages, *event.answer.trace.stages)
-                event = DoneEvent(replace(event.answer, stale=found.stale, trace=Trace(stages)))
+                answer = replace(event.answer, question=found.question, stale=found.stale, trace=Trace(stages))
+                event = DoneEvent(answer)
             yield event
 
     def asked(
@@ -170,7 +190,7 @@ class Library(Writing):
         from pincite.measure.ceiling import Asked
 
         found = self.search(question, limit=limit, mode=mode, where=where, paths=paths, refresh=refresh)
-        *_, last = self._answered(found, None if extract else self.models.generator, "flag")
+        *_, last = self._answered(found, None if extract else self.models.generator, self.settings.policy)
         if not isinstance(last, DoneEvent):
             raise AssertionError("the stream ended without its last event")
         limit_now, encoder = self.settings.limit if limit is None else limit, None
@@ -232,9 +252,16 @@ class Library(Writing):
             encoder=None if keyword else self.models.encoder(),
             text_of=lambda passage: self.store.document(passage.uri, passage.version).text,
             languages=self.store.stats().languages,
+            verifier=self.models.verifier(),
         )
         stale = tuple(Finding("stale", source.reason, source.fix) for source in (*behind, *self._stale()))
         return replace(checked, findings=(*checked.findings, *stale))
+
+    def _refreshed(self, paths: Paths | None) -> tuple[tuple[StaleSource, ...], tuple[Stage, ...]]:
+        """Refresh, and take the time."""
+        started = time.perf_counter()
+        behind = self._caught_up(paths)
+        return behind, (Stage("refresh", time.perf_counter() - started),)
 
     def _caught_up(self, paths: Paths | None) -> tuple[StaleSource, ...]:
         """Refresh; what cannot be written or embedded now does not stop a search, which then says that it is behind."""
@@ -247,13 +274,15 @@ class Library(Writing):
 
     def _unembedded(self, encoder: Encoder | None) -> tuple[StaleSource, ...]:
         """Say so when vector search cannot see some passages, as after a change of encoder."""
-        spaces = self.store.stats().spaces
-        if encoder is None or (len(spaces) <= 1 and encoder.fingerprint in spaces) or not spaces:
+        if encoder is None or not self.store.unembedded(encoder.fingerprint, 1):
             return ()
-        if not self.store.unembedded(encoder.fingerprint, 1):
-            return ()
-        reason = f"Some passages have no vector of {encoder.name}, so only keyword search finds them."
-        return (StaleSource(uri_of(self.path), 0, reason, "Run `pincite add` on any path with this encoder."),)
+        stats = self.store.stats()
+        done = min(stats.spaces.get(encoder.fingerprint, 0), stats.passages - 1)
+        reason = (
+            f"About {stats.passages - done:,} of {stats.passages:,} passages have no vector of {encoder.name} yet, "
+            "so only keyword search finds them."
+        )
+        return (StaleSource(uri_of(self.path), 0, reason, "Let `pincite add` end, or run it again on any path."),)
 
     def _stale(self) -> tuple[StaleSource, ...]:
         """List what is searched in a version that may not be the newest."""
@@ -306,7 +335,8 @@ class Library(Writing):
         from pincite.acquire.readers.pdf_boxes import page_image
 
         passage = self.passage(passage_id)
-        return page_image(self.document(passage.uri, passage.version), passage.start, passage.end)
+        document = self.document(passage.uri, passage.version)
+        return page_image(document, passage.start, passage.end, password=self.password)
 
     def stats(self) -> Stats:
         """Count documents, passages and vectors."""

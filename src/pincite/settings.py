@@ -30,6 +30,7 @@ class Settings:
         "smollm2-135m-instruct", "name", "The instruction model; 'none' answers with quotes only."
     )
     reranker: str = _setting("", "name or URL", "The model that looks again at the best passages; empty: none.")
+    verifier: str = _setting("", "name", "A model that judges each claim beside the rules; empty: none.")
     rerank_seconds: float = _setting(2.0, "seconds", "Deadline of the reranker; then the order stays as it was.")
     base_url: str = _setting("", "URL", "The OpenAI-compatible endpoint of 'openai:MODEL' generators and encoders.")
     adapter: str = _setting("", "path", "A LoRA adapter for the local generator.")
@@ -41,7 +42,15 @@ class Settings:
     )
     evidence_tokens: int = _setting(400, "tokens", "How much evidence may travel to the generator.")
     answer_tokens: int = _setting(120, "tokens", "Upper limit of a generated answer.")
+    policy: str = _setting(
+        "flag", "flag/drop/strict", "Claims that are not supported: marked, left out, or none of the draft is used."
+    )
     answer_seconds: float = _setting(60.0, "seconds", "Deadline of a generated answer; then quotes are given.")
+    strictness: float = _setting(
+        0.5, "0 to 1", "How sure the documents must be to answer: 0 answers whatever was found, 1 nothing."
+    )
+    temperature: float = _setting(0.0, "0 to 2", "How freely the model writes; 0: the likeliest text, always the same.")
+    seed: int = _setting(0, "number", "Where chance starts when the temperature is not 0.")
     threads: int = _setting(0, "threads", "For the models; 0: as many as the machine has cores.")
 
 
@@ -170,7 +179,13 @@ _RANGES = {
     "answer_seconds": (0.1, 86_400.0),
     "rerank_seconds": (0.01, 3600.0),
     "threads": (0, 1024),
+    "strictness": (0.0, 1.0),
+    "temperature": (0.0, 2.0),
+    "seed": (0, 2**31 - 1),
 }
+
+
+_CHOICES = {"mode": ("hybrid", "vector", "keyword"), "policy": ("flag", "drop", "strict")}
 
 
 def _checked(values: Mapping[str, Any], origin: str) -> dict[str, Any]:
@@ -190,6 +205,8 @@ def _checked(values: Mapping[str, Any], origin: str) -> dict[str, Any]:
         if name in _RANGES and not _RANGES[name][0] <= value <= _RANGES[name][1]:
             low, high = _RANGES[name]
             raise SettingError(f"{origin} sets {name} to {value}.", fix=f"It must be from {low} to {high}.")
-        if name == "mode" and value not in ("hybrid", "vector", "keyword"):
-            raise SettingError(f"{origin} sets mode to {value!r}.", fix="It must be hybrid, vector or keyword.")
+        if name in _CHOICES and value not in _CHOICES[name]:
+            raise SettingError(
+                f"{origin} sets {name} to {value!r}.", fix=f"It must be one of: {', '.join(_CHOICES[name])}."
+            )
     return dict(values)

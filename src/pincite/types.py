@@ -211,6 +211,7 @@ class SearchResult:
     hits: tuple[Hit, ...]
     stale: tuple[StaleSource, ...] = ()
     trace: Trace = Trace()
+    whole: str = ""  # the question in a form that stands alone, if the conversation was asked too
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -316,6 +317,12 @@ class Answer:
     stale: tuple[StaleSource, ...] = ()
     generator: str = ""  # name of the model that wrote the text, or "extractive"
     trace: Trace = Trace()
+
+    @property
+    def turn(self) -> Turn:
+        """What a conversation keeps of it; nothing was said when the documents did not answer."""
+        said = self.text if self.outcome != "not_in_documents" else ""
+        return Turn(self.question, said, self.citations)
 
     @property
     def unsupported(self) -> tuple[Claim, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.find.analyze import analyze_query
-from pincite.types import Candidate, Scalar, Turn
+from pincite.types import Candidate, Scalar, Stage, Turn
 
 # Chosen leaving one domain of MTRAG-UN out, on a wide plateau: bench/quality/results/followups.json
 PREVIOUS = 0.4  # weight of the person's last turn beside 1 for the question; the turn before has its square
@@ -58,9 +58,10 @@ class FollowUp:
         return f"{self.before} {self.question}" if self.depends else self.question
 
     @property
-    def detail(self) -> dict[str, Scalar]:
-        """What the trace says."""
-        return {"depends": self.depends, "taken": self.before, "parts": len(self.past)}
+    def stages(self) -> tuple[Stage, ...]:
+        """What the trace says: nothing when nothing is taken."""
+        detail: dict[str, Scalar] = {"depends": self.depends, "taken": self.before, "parts": len(self.past)}
+        return (Stage("understand", 0.0, detail),) if self.past else ()
 
 
 def understand(question: str, history: Sequence[Turn], languages: Sequence[str] = ()) -> FollowUp:

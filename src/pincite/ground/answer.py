@@ -22,7 +22,7 @@ from pincite.ground.conflict import Conflict, conflicts
 from pincite.ground.extract import best_quotes
 from pincite.ground.sufficiency import Sufficiency, judge
 from pincite.ground.verify import Check, calibrated
-from pincite.models.protocols import Encoder, GenerationOptions, Generator
+from pincite.models.protocols import Encoder, GenerationOptions, Generator, Verifier
 from pincite.text import sentences
 from pincite.types import (
     Answer,
@@ -44,6 +44,7 @@ from pincite.types import (
 
 Quotes = Literal["auto", "always", "when_needed"]
 LazyGenerator = Generator | Callable[[], Generator | None] | None
+LazyVerifier = Verifier | Callable[[], Verifier | None] | None
 
 NOT_IN_DOCUMENTS = "These documents do not answer this question."
 _QUOTED = Check("supported", 1.0, ())
@@ -67,6 +68,7 @@ class _Run:
     hits: Sequence[Hit]
     encoder: Encoder | None
     terms: Terms
+    verifier: LazyVerifier = None
     findings: list[Finding] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     mark: float = field(default_factory=time.perf_counter)
@@ -102,6 +104,10 @@ class AnswerOptions:
     temperature: float = 0.0  # of the draft; 0 writes the likeliest text
     seed: int = 0
 
+    def drafting(self, tokens: int) -> GenerationOptions:
+        """Say how the draft is written."""
+        return GenerationOptions(tokens, self.temperature, self.seed, seconds=self.answer_seconds)
+
     def always_quotes(self, name: str) -> bool:
         """Tell whether quotes go with whatever this model writes."""
         return self.quotes == "always" or (self.quotes == "auto" and is_small(name))
@@ -115,6 +121,7 @@ def answer_events(
     encoder: Encoder | None,
     text_of: Callable[[Passage], str],
     languages: Sequence[str] = ("en",),
+    verifier: LazyVerifier = None,
     **options: Any,
 ) -> Iterator[Event]:
     """Answer a question from hits, event by event; the last one is a DoneEvent.
@@ -126,6 +133,7 @@ def answer_events(
         encoder: the one that the library was embedded with; None compares by terms alone.
         text_of: gives the canonical text of the version that a passage belongs to, to check every quote against.
         languages: of the documents, ISO 639-1.
+        verifier: judges the draft's claims beside the rules: the model, or a function that loads it when it is needed.
         **options: fields of ``AnswerOptions``.
 
     Yields:
@@ -133,7 +141,7 @@ def answer_events(
         DoneEvent. A generator that cannot be loaded, fails or is late leads to quotes and a finding, not to an error.
     """
     how = AnswerOptions(**options)
-    run = _Run(question, hits, encoder, Terms(languages))
+    run = _Run(question, hits, encoder, Terms(languages), verifier)
     ranking = rank_sentences(question, hits, encoder=encoder, terms=run.terms)
     run.stage("rank_sentences", sentences=len(ranking.sentences))
     cosines = calibrated(encoder)
@@ -208,9 +216,7 @@ def _written(
     tokens = min(how.answer_tokens, _ASIDE) if aside else how.answer_tokens
     policy = POLICY if aside else f"{POLICY} {CITE}"
     prompt = build_prompt(run.question, evidence.items, generator=model, answer_tokens=tokens, policy=policy)
-    options = GenerationOptions(
-        max_tokens=tokens, temperature=how.temperature, seed=how.seed, seconds=how.answer_seconds
-    )
+    options = how.drafting(tokens)
     run.findings += prompt.findings
     if not prompt.fits:
         run.find(
@@ -278,6 +284,7 @@ def _assessed(run: _Run, ranking: Ranking, evidence: EvidenceSet, written: Draft
         question=run.question,
         numbered=numbered,
         against=ranking.sentences,
+        verifier=run.verifier if run.verifier is None or isinstance(run.verifier, Verifier) else run.verifier(),
     )
     verdicts = [item.check.verdict for item in assessed]
     run.stage("verify", claims=len(claims), **{name: verdicts.count(name) for name in get_args(Verdict)})

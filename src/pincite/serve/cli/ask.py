@@ -8,8 +8,10 @@ import time
 from dataclasses import replace
 
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import filter_of, open_library, search_arguments
+from pincite.serve.cli.opening import answer_arguments, filter_of, open_library
 from pincite.types import Answer, CitationEvent, DoneEvent, Event, Stage, TokenEvent, Trace, VerdictEvent
+
+_VERDICTS = {"partly": "Not fully supported", "unsupported": "Not supported", "conflicting": "Sources conflict"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words", nargs="+", metavar="[PATH...] QUESTION", help="the question last; paths are synced and searched alone"
     )
-    parser.add_argument("--extract", action="store_true", help="answer with verbatim quotes only")
-    parser.add_argument("--policy", choices=("flag", "drop"), default="flag", help="what becomes of unsupported claims")
     parser.add_argument("--stream", action="store_true", help="print events as they come: drafts, citations, verdicts")
-    search_arguments(parser)
+    answer_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     with open_library(args) as library:
         started = time.perf_counter()
         if paths:
-            _sync(library, paths)
+            bring(library, paths)
         synced = Stage("sync", time.perf_counter() - started)
         events = library.stream(
             question,
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
             paths=paths or None,
             refresh=not args.no_refresh and not paths,
         )
-        answer = _follow(events, args)
+        answer = follow(events, args)
     if paths:
         answer = replace(answer, trace=Trace((synced, *answer.trace.stages)))
     if args.json and not args.stream:
@@ -64,7 +64,7 @@ def show(answer: Answer) -> None:
     for claim in answer.claims:
         if claim.verdict != "supported":
             why = "; ".join(claim.problems) or "the cited text does not say so"
-            render.say(f"\n  Not {'fully ' if claim.verdict == 'partly' else ''}supported: {claim.text!r}: {why}")
+            render.say(f"\n  {_VERDICTS[claim.verdict]}: {claim.text!r}: {why}")
     _notes(answer)
     if answer.outcome == "not_in_documents" and answer.nearest:
         render.say("\nNearest passages:")
@@ -77,7 +77,7 @@ def _notes(answer: Answer) -> None:
     """Say beside the answer what to mind."""
     left_out = [finding for finding in answer.findings if finding.kind == "claim_left_out"]
     for finding in answer.findings:
-        if finding not in left_out:
+        if finding not in left_out and finding.kind != "sources_conflict":  # its claim says so already
             render.note(f"Note: {finding.message} {finding.fix}".rstrip())
     if left_out:
         count = f"{len(left_out)} sentence{'s' if len(left_out) > 1 else ''}"
@@ -86,7 +86,7 @@ def _notes(answer: Answer) -> None:
         render.note("`pincite list` shows what the library holds, `pincite add PATH` adds to it.")
 
 
-def _sync(library: object, paths: list[str]) -> None:
+def bring(library: object, paths: list[str]) -> None:
     """Bring the named paths up to date; say what failed, on stderr."""
     from pincite.library import Library
 
@@ -100,7 +100,7 @@ def _sync(library: object, paths: list[str]) -> None:
     progress.end()
 
 
-def _follow(events: object, args: argparse.Namespace) -> Answer:
+def follow(events: object, args: argparse.Namespace) -> Answer:
     """Show events as they come, if asked to, and give the answer at the end."""
     draft = False
     for event in events:  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from pincite.serve.cli import (
     add,
     ask,
     ceiling,
+    chat,
     check,
     config,
     doctor,
@@ -33,6 +34,7 @@ from pincite.serve.cli import (
 
 _COMMANDS = {
     "ask": ask,
+    "chat": chat,
     "add": add,
     "search": search,
     "list": list_,

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from pincite.settings import Settings
     from pincite.store.filters import Filter
 
-_NAMES = ("library", "offline", "encoder", "generator", "reranker", "base_url", "adapter", "mode", "limit")
+_NAMES = (
+    *("library", "offline", "encoder", "generator", "reranker", "base_url", "adapter", "mode", "limit"),
+    *("policy", "verifier", "strictness", "temperature", "seed"),
+)
 
 
 def overrides(args: argparse.Namespace) -> dict[str, Any]:
@@ -50,6 +53,31 @@ def search_arguments(parser: argparse.ArgumentParser) -> None:
         "--reranker", metavar="NAME", help="the model that looks again at the best passages (default: none)"
     )
     parser.add_argument("--no-refresh", action="store_true", help="do not look for changes on disk first")
+
+
+def answer_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ask and chat have in common."""
+    parser.add_argument("--extract", action="store_true", help="answer with verbatim quotes only")
+    parser.add_argument(
+        "--policy",
+        choices=("flag", "drop", "strict"),
+        help="claims that are not supported: flag them, drop them, or give quotes alone (default: flag)",
+    )
+    parser.add_argument(
+        "--strictness",
+        type=float,
+        metavar="X",
+        help="how sure the documents must be: 0 answers whatever was found, 1 nothing (default: 0.5)",
+    )
+    verifier_argument(parser)
+    parser.add_argument("--temperature", type=float, metavar="X", help="how freely the model writes (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="N", help="where chance starts, if the temperature is not 0")
+    search_arguments(parser)
+
+
+def verifier_argument(parser: argparse.ArgumentParser) -> None:
+    """Add what ask, chat and check have in common."""
+    parser.add_argument("--verifier", metavar="NAME", help="a model that judges each claim too (default: none)")
 
 
 def filter_of(conditions: list[str]) -> Filter | None:
