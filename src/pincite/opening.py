@@ -7,7 +7,7 @@ from typing import Any
 
 from pincite.library import Library
 from pincite.models.lazy import Progress
-from pincite.models.protocols import Encoder, Generator, Reranker
+from pincite.models.protocols import Encoder, Generator, Reranker, Verifier
 from pincite.settings import load_settings
 
 
@@ -17,6 +17,7 @@ def open(
     encoder: Encoder | str | None = None,
     generator: Generator | str | None = None,
     reranker: Reranker | str | None = None,
+    verifier: Verifier | str | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Library:
@@ -27,6 +28,7 @@ def open(
         encoder: a name, or any object that fits the protocol.
         generator: a name ("none" for quotes only), or any object that fits the protocol.
         reranker: a name ("none" for none), or any object that fits the protocol.
+        verifier: a name ("none" for none), or any object that fits the protocol.
         progress: called with (model, bytes done, bytes in all) while a model is downloaded.
         **settings: any row of ``pincite.settings.Settings``.
 
@@ -37,10 +39,10 @@ def open(
         SettingError: an unknown setting or a bad value.
         LibraryError: the library cannot be opened.
     """
-    names = {"encoder": encoder, "generator": generator, "reranker": reranker}
+    names = {"encoder": encoder, "generator": generator, "reranker": reranker, "verifier": verifier}
     settings.update({name: value for name, value in names.items() if isinstance(value, str)})
     if path is not None:
         settings["library"] = str(path)
     library = Library(load_settings(settings), progress=progress)
-    library.models.use(encoder, generator, reranker)
+    library.models.use(encoder, generator, reranker, verifier)
     return library

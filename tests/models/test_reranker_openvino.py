@@ -111,7 +111,7 @@ def test_the_best_window_counts(folder):
 def test_a_question_that_leaves_no_room_is_refused(folder):
     reranker = OpenVinoReranker(folder, name="m")
     assert np.isfinite(reranker.score("the " * 18, ["cache"])).all()
-    with pytest.raises(ModelLimit, match="The question has 20 word pieces; the reranker takes 1"):
+    with pytest.raises(ModelLimit, match="The question has 20 word pieces; the model takes 1"):
         reranker.score("the " * 20, ["cache"])
 
 

@@ -10,7 +10,7 @@ from pincite.generate.relevance import Terms
 from pincite.ground.claims import split_claims
 from pincite.ground.compose import Writer, assess, conflict_findings, uncited
 from pincite.ground.conflict import Conflict
-from pincite.models.protocols import Encoder
+from pincite.models.protocols import Encoder, Verifier
 from pincite.types import Citation, Claim, Finding, Hit, Passage
 
 
@@ -31,6 +31,7 @@ def check_text(
     encoder: Encoder | None,
     text_of: Callable[[Passage], str],
     languages: Sequence[str] = ("en",),
+    verifier: Verifier | None = None,
 ) -> Checked:
     """Check each sentence of a text against the passages that a search for it finds.
 
@@ -40,6 +41,7 @@ def check_text(
         encoder: that the hits were found with; None compares by terms alone.
         text_of: gives the canonical text of the version that a passage belongs to.
         languages: of the documents, ISO 639-1.
+        verifier: a model that judges each claim; None trusts rules and score.
 
     Returns:
         Claims in order, citations numbered by first use, and a finding for each claim that has none, for sources that
@@ -53,7 +55,9 @@ def check_text(
     for claim in split_claims(text):
         ranking = rank_sentences(claim.plain, search(claim.plain) if claim.plain else (), encoder=encoder, terms=terms)
         given = ranking.sentences
-        (item,) = assess([claim], given, ranking.vectors, encoder=encoder, terms=terms, against=given)
+        (item,) = assess(
+            [claim], given, ranking.vectors, encoder=encoder, terms=terms, against=given, verifier=verifier
+        )
         numbers = tuple(writer.cite(span) for span in item.cited)
         findings += [] if numbers else [uncited(claim.plain)]
         contrary += item.conflicts

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.errors import PinciteError
+from pincite.errors import ModelLimit, PinciteError
 from pincite.generate.evidence import Sentence
 from pincite.generate.relevance import Terms, encode_within
 from pincite.ground.cite import Alignment, Citations, align, check_citation
 from pincite.ground.claims import DraftClaim
 from pincite.ground.conflict import Conflict, conflicts
-from pincite.ground.verify import Check, calibrated, verify
-from pincite.models.protocols import Encoder
+from pincite.ground.verify import Check, calibrated, judged, verify
+from pincite.models.protocols import Encoder, Verifier
 from pincite.types import Citation, Claim, Finding, Passage
 
 
@@ -46,6 +46,7 @@ def assess(
     question: str = "",
     numbered: Mapping[int, str] | None = None,
     against: Sequence[Sentence] = (),
+    verifier: Verifier | None = None,
 ) -> list[Assessed]:
     """Align each claim to the spans and verify it against those.
 
@@ -58,6 +59,7 @@ def assess(
         question: may name what a claim is about.
         numbered: passage id by the number that a marker in the text may use.
         against: sentences that may contradict the spans, best first.
+        verifier: judges claims that the rules and the score have looked at; None trusts those.
 
     Returns:
         One for each claim, in the same order.
@@ -79,9 +81,31 @@ def assess(
             context=context,
             nearby=found.nearby,
         )
-        contrary = () if check.verdict != "supported" else conflicts(claim.plain, found.spans, against, terms)
-        assessed.append(Assessed(claim, found, contested(check, contrary), tuple(contrary)))
-    return assessed
+        assessed.append(Assessed(claim, found, check))
+    if verifier is not None:
+        assessed = _judged(assessed, verifier)
+    return [_against(item, against, terms) for item in assessed]
+
+
+def _judged(assessed: Sequence[Assessed], verifier: Verifier) -> list[Assessed]:
+    """Let a verifier judge each claim that has spans and is not their very words, but none that is too long for it."""
+    told = list(assessed)
+    for index, item in enumerate(assessed):
+        if item.alignment.spans and item.check.support < 1.0:
+            try:
+                (judgement,) = verifier.judge([("\n".join(s.text for s in item.alignment.spans), item.claim.plain)])
+            except ModelLimit:
+                continue
+            told[index] = replace(item, check=judged(item.check, judgement))
+    return told
+
+
+def _against(item: Assessed, against: Sequence[Sentence], terms: Terms) -> Assessed:
+    """Look for what other sources say against a claim that is supported."""
+    if item.check.verdict != "supported":
+        return item
+    contrary = conflicts(item.claim.plain, item.alignment.spans, against, terms)
+    return replace(item, check=contested(item.check, contrary), conflicts=tuple(contrary))
 
 
 def contested(check: Check, contrary: Sequence[Conflict]) -> Check:
@@ -114,6 +138,7 @@ class Writer:
         self.claims: list[Claim] = []
         self._citations = Citations()
         self._passages: dict[int, Passage] = {}
+        self._told = (0, 0)  # citations and claims
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -131,6 +156,12 @@ class Writer:
                 start, len(self.text), body, check.verdict, tuple(numbers), check.support, check.problems, check.parts
             )
         )
+
+    def news(self) -> tuple[Sequence[Citation], Sequence[Claim]]:
+        """Give the citations and the claims that are new since this was asked last."""
+        citations, claims = self._told
+        self._told = len(self.citations), len(self.claims)
+        return self.citations[citations:], self.claims[claims:]
 
     def cite(self, span: Sentence) -> int:
         """Give the number of a span's citation."""

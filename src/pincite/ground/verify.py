@@ -9,17 +9,18 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from pincite.generate.relevance import Terms, coverage
 from pincite.ground import facts
-from pincite.models.protocols import Encoder
+from pincite.models.protocols import Encoder, Judgement
 from pincite.types import Verdict
 
-
+_EVEN = 0.5  # a verifier's chance from which on it says yes
+_CONTRADICTED = "the cited text says the opposite, as the verifier reads it"
 _ADDITION = 4  # content words in a row that the source does not have: then a claim adds something
 
 
@@ -31,6 +32,7 @@ class Check:
     support: float  # calibrated chance that the cited text carries the claim, 0 to 1
     problems: tuple[str, ...]  # in words
     parts: tuple[str, ...] = ()  # of the claim, as written, whose words the cited text does not have
+    faults: tuple[str, ...] = ()  # those of the problems that a rule found
 
 
 @cache
@@ -95,7 +97,29 @@ def verify(
     adds = any(len(terms.wanted(part)) >= _ADDITION for part in parts)
     verdict = _verdict(support, bool(contradictions), len(missing), adds, weights)
     parts = parts if verdict == "partly" else ()
-    return Check(verdict, support, contradictions + missing or _thin(verdict, parts), parts)
+    faults = contradictions + missing
+    return Check(verdict, support, faults or _thin(verdict, parts), parts, faults)
+
+
+def judged(check: Check, judgement: Judgement) -> Check:
+    """Let a verifier's judgement stand for the score; what the rules found still counts.
+
+    Args:
+        check: by rules and score.
+        judgement: on the same claim and the same cited text.
+
+    Returns:
+        "unsupported" where the verifier or a rule sees a contradiction; "supported" where the verifier does and no rule
+        objects; else what the score said, but "supported" no more.
+    """
+    support = judgement.support
+    if judgement.contradiction > _EVEN:
+        return replace(check, verdict="unsupported", support=support, problems=(_CONTRADICTED, *check.problems))
+    if support > _EVEN:
+        return replace(check, support=support) if check.faults else Check("supported", support, ())
+    verdict: Verdict = "partly" if check.verdict == "supported" else check.verdict
+    parts = (judgement.parts or check.parts) if verdict == "partly" else ()
+    return Check(verdict, support, check.faults or _thin(verdict, parts), parts, check.faults)
 
 
 def _squeezed(text: str) -> str:

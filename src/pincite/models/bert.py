@@ -2,7 +2,8 @@
 
 Layer equations: Devlin et al. 2019, arXiv:1810.04805 (post-norm transformer); RoBERTa and XLM-R differ only in where
 positions start (Liu et al. 2019, arXiv:1907.11692). What is made of the last layer is in the graph as well: one unit
-vector a text (encoders), or one score a pair of texts (cross-encoders; Nogueira and Cho 2019, arXiv:1901.04085).
+vector a text (encoders), or the logits of a pair of texts (cross-encoders; Nogueira and Cho 2019, arXiv:1901.04085) or
+of each of its tokens (token classifiers).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from pincite.errors import ModelDamaged, ModelError
 from pincite.models.runtime import import_openvino
 
-Head = Literal["vector", "score"]  # what the network gives for a row
+Head = Literal["vector", "score", "tokens"]  # what the network gives for a row
 
 _ACTIVATIONS = {"gelu": "erf", "gelu_new": "tanh", "gelu_pytorch_tanh": "tanh"}
 _PREFIXES = ("bert.", "roberta.", "model.")
@@ -38,6 +39,8 @@ class BertConfig:
     max_pieces: int  # per text, with special tokens
     pooling: str  # "mean" or "cls"
     kinds: int  # of tokens: 2 where the second text of a pair has its own
+    labels: tuple[str, ...]  # of the classifier on top, by their number
+    tokens: bool  # whether that classifies tokens, not texts
 
 
 def read_config(folder: Path) -> BertConfig:
@@ -75,33 +78,36 @@ def read_config(folder: Path) -> BertConfig:
             max_pieces=min(limits),
             pooling=_pooling(folder),
             kinds=int(config.get("type_vocab_size", 1)),
+            labels=_labels(config),
+            tokens=any(str(name).endswith("TokenClassification") for name in config.get("architectures") or ()),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, f"its configuration cannot be read ({error!r})") from error
 
 
-def build_graph(folder: Path, config: BertConfig, head: Head = "vector") -> Any:
+def build_graph(folder: Path, config: BertConfig, head: Head = "vector", labels: int = 1) -> Any:
     """Build the graph from ``model.safetensors``; weights stay mapped to the file.
 
     Args:
         folder: the model's folder.
         config: what ``read_config`` gave for it.
-        head: "vector" pools and normalises; "score" applies the classifier that the model comes with, which must have
-            one label, and gives its logit.
+        head: "vector" pools and normalises; "score" and "tokens" apply the classifier that the model comes with, to
+            the whole row or to each token, and give its logits.
+        labels: that the classifier must have.
 
     Returns:
         An ``openvino.Model``. Inputs ``input_ids`` and ``attention_mask``: (batch, length), int64, padding at the end,
-        each row at least one real token; for "score" also ``token_type_ids``, of the same shape. Output: float32,
-        (batch, width), rows of length 1; for "score" (batch, 1).
+        each row at least one real token; for a classifier also ``token_type_ids``, of the same shape. Output: float32,
+        (batch, width), rows of length 1; for "score" (batch, labels); for "tokens" (batch, length, labels).
 
     Raises:
         ModelDamaged: the file is cut short, or lacks a weight.
-        ModelError: the classifier has several labels, so that nothing says which one is relevance.
+        ModelError: the classifier has another number of labels, so that nothing says what they mean.
     """
     try:
         graph = _Graph(read_safetensors(folder / "model.safetensors"), config)
-        if head == "score" and (labels := graph.labels()) != 1:
-            raise _unsupported(folder, f"the choice among {labels} labels")
+        if head != "vector" and (found := graph.labels()) != labels:
+            raise _unsupported(folder, f"the choice among {found} labels")
         return graph.model(head)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, f"model.safetensors cannot be used ({error!r})") from error
@@ -149,6 +155,12 @@ def _json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError(f"{path.name} is no JSON object")
     return value
+
+
+def _labels(config: dict[str, Any]) -> tuple[str, ...]:
+    """Read the labels' names; where transformers leaves them out there are two."""
+    named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+    return tuple(str(named[key]) for key in sorted(named, key=int))
 
 
 def _pooling(folder: Path) -> str:
@@ -209,12 +221,13 @@ class _Graph:
         # minus a thousand millions for padding: softmax gives it exactly 0, and bfloat16 still holds it
         bias = self.op.multiply(self.op.subtract(real, self.const(1.0, np.float32)), self.const(1e9, np.float32))
         bias = self.op.unsqueeze(bias, self.const([1, 2]))
-        kinds = self.op.parameter([-1, -1], np.int64, name="token_type_ids") if head == "score" else None
+        kinds = None if head == "vector" else self.op.parameter([-1, -1], np.int64, name="token_type_ids")
         hidden = self.embed(ids, kinds)
         for layer in range(self.config.layers):
             hidden = self.layer(hidden, bias, f"encoder.layer.{layer}.")
-        if head == "score":
-            return self.ov.Model([self.score(hidden)], [ids, mask, kinds], "reranker")
+        if head != "vector":
+            logits = self.score(hidden) if head == "score" else self.linear(hidden, "classifier")
+            return self.ov.Model([logits], [ids, mask, kinds], "classifier")
         unit = self.op.normalize_l2(self.pool(hidden, real), self.const([1]), 1e-12, "max")
         return self.ov.Model([unit], [ids, mask], "encoder")
 

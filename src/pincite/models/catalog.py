@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["encoder", "generator", "reranker"]
+Kind = Literal["encoder", "generator", "reranker", "verifier"]
 Progress = Callable[[str, int, int], None]  # name, bytes done, bytes in all
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, Protocol, runtime_checkable
 
-from pincite.models.load import load_encoder, load_generator, load_reranker
-from pincite.models.protocols import Encoder, Generator, Reranker
+from pincite.models.load import load_encoder, load_generator, load_reranker, load_verifier
+from pincite.models.protocols import Encoder, Generator, Reranker, Verifier
 
 Progress = Callable[[str, int, int], None]
 
@@ -33,6 +33,7 @@ class Models:
     folder: Path
     reranker_name: str = ""  # "" or "none" for none
     rerank_seconds: float = 2.0
+    verifier_name: str = ""  # "" or "none" for none
     offline: bool = False
     threads: int = 0
     base_url: str = ""
@@ -41,18 +42,24 @@ class Models:
     loaded_encoder: Encoder | None = None
     loaded_generator: Generator | None = None
     loaded_reranker: Reranker | None = None
+    loaded_verifier: Verifier | None = None
     _locks: dict[str, Lock] = field(
-        default_factory=lambda: {kind: Lock() for kind in ("encoder", "generator", "reranker")}
+        default_factory=lambda: {kind: Lock() for kind in ("encoder", "generator", "reranker", "verifier")}
     )
     _begun: dict[str, Future[object]] = field(default_factory=dict)
 
     def use(
-        self, encoder: Encoder | str | None, generator: Generator | str | None, reranker: Reranker | str | None
+        self,
+        encoder: Encoder | str | None,
+        generator: Generator | str | None,
+        reranker: Reranker | str | None,
+        verifier: Verifier | str | None = None,
     ) -> None:
         """Take the models that are given as objects; with names and None, those that the settings name are loaded."""
         self.loaded_encoder = None if isinstance(encoder, str) else encoder
         self.loaded_generator = None if isinstance(generator, str) else generator
         self.loaded_reranker = None if isinstance(reranker, str) else reranker
+        self.loaded_verifier = None if isinstance(verifier, str) else verifier
 
     def begin(self, kind: Literal["encoder", "generator"]) -> None:
         """Begin to load a model in the background: who asks for it waits less, and gets the error if there is one."""
@@ -145,3 +152,23 @@ class Models:
                     progress=self.progress,
                 )
             return self.loaded_reranker
+
+    def verifier(self) -> Verifier | None:
+        """Give the verifier; None when there is to be none.
+
+        Returns:
+            The model, loaded once.
+
+        Raises:
+            ModelError: it cannot be used.
+        """
+        with self._locks["verifier"]:
+            if self.loaded_verifier is None and self.verifier_name not in ("", "none"):
+                self.loaded_verifier = load_verifier(
+                    self.verifier_name,
+                    models_dir=self.folder,
+                    offline=self.offline,
+                    threads=self.threads,
+                    progress=self.progress,
+                )
+            return self.loaded_verifier

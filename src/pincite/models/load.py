@@ -1,10 +1,12 @@
-"""A name becomes an encoder, a reranker or a generator. Runtimes are imported when their model is asked for.
+"""A name becomes an encoder, reranker, verifier or generator. Runtimes are imported when their model is asked for.
 
 Encoders: a name of the catalogue, a local folder, ``organisation/name`` on the hub; ``st:NAME`` through
 sentence-transformers; ``openai:MODEL`` behind an endpoint.
 
 Rerankers: a local folder, ``organisation/name`` on the hub; ``st:NAME`` through sentence-transformers; an address,
 ``https://HOST/PATH#MODEL``, for an endpoint. The names "" and ``none`` are for callers; they load nothing.
+
+Verifiers: a local folder, ``organisation/name`` on the hub; "" and ``none`` load nothing.
 
 Generators: a name of the catalogue or a GGUF file, in the default runtime; ``openvino:NAME`` or ``llama:NAME`` to
 choose it; ``transformers:NAME``; ``openai:MODEL`` behind an endpoint. The name ``none`` is for callers; it
@@ -20,7 +22,7 @@ from pincite.errors import ModelMissing, ModelUnknown
 from pincite.models.catalog import CATALOG, Kind, Progress, find_model
 from pincite.models.fetch import ensure, unknown
 from pincite.models.generators.default import DEFAULT_RUNTIME
-from pincite.models.protocols import Encoder, Generator, Reranker
+from pincite.models.protocols import Encoder, Generator, Reranker, Verifier
 
 _OPENAI = "https://api.openai.com/v1"
 
@@ -115,6 +117,38 @@ def load_reranker(
     if not folder.is_dir():
         raise ModelUnknown(f"{name} is no reranker.", fix="Name a folder that holds a reranker.")
     return OpenVinoReranker(folder, name=_shown(name, folder), threads=threads)
+
+
+def load_verifier(
+    name: str,
+    *,
+    models_dir: Path,
+    offline: bool = False,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Verifier:
+    """Load a verifier, downloading it when it is not here.
+
+    Args:
+        name: a local folder, or ``organisation/name`` on the hub.
+        models_dir: where models are kept.
+        offline: never touch the network.
+        threads: 0 for as many as there are cores.
+        progress: called with the name, the bytes so far and the bytes in all while downloading.
+
+    Returns:
+        The verifier; its network is built when first used.
+
+    Raises:
+        ModelUnknown: nothing has this name.
+        ModelError: it cannot be had or used.
+    """
+    from pincite.models.verifiers.openvino import OpenVinoVerifier
+
+    folder = _ensure(name, "verifier", models_dir, offline, progress)
+    if not folder.is_dir():
+        raise ModelUnknown(f"{name} is no verifier.", fix="Name a folder that holds a verifier.")
+    return OpenVinoVerifier(folder, name=_shown(name, folder), threads=threads)
 
 
 def load_generator(

@@ -41,6 +41,7 @@ class Network:
         pieces: WordPieces,
         *,
         head: Head = "vector",
+        labels: int = 1,
         precision: Precision = "auto",
         threads: int = 0,
     ) -> None:
@@ -51,12 +52,13 @@ class Network:
             config: what ``read_config`` gave for it.
             pieces: its tokenizer; says what pads.
             head: what the network gives for a row.
+            labels: of the classifier, where that is the head.
             precision: of matrix products. "auto" is bfloat16 where the processor multiplies it itself (AMX or
                 AVX512-BF16), where it was measured 1.8 times as quick as float32, and float32 elsewhere.
             threads: 0 for as many as there are cores.
         """
         self._folder, self._config, self._head = folder, config, head
-        self._width = config.width if head == "vector" else 1
+        self._width = config.width if head == "vector" else labels
         self._padding = _padding_id(pieces)
         self._precision = precision
         self._threads = threads
@@ -86,18 +88,20 @@ class Network:
 
         Args:
             rows: ids with special tokens, none longer than the model reads.
-            kinds: for a network with the head "score", the token type of each id.
+            kinds: for a network with a classifier, the token type of each id.
 
         Returns:
-            (len(rows), width of the vectors or 1), float32, in the order given.
+            (len(rows), width of the vectors or number of labels), float32, in the order given; of tokens, (len(rows),
+            length of the longest row, number of labels), and what stands behind a row's own length means nothing.
 
         Raises:
             ModelError: the weights cannot be used.
         """
-        results = np.empty((len(rows), self._width), dtype=np.float32)
+        lengths = [len(row) for row in rows]
+        longest = (max(lengths, default=0),) if self._head == "tokens" else ()
+        results = np.zeros((len(rows), *longest, self._width), dtype=np.float32)
         if not rows:
             return results
-        lengths = [len(row) for row in rows]
         streams = self._streams_for(lengths)
         share = sum(lengths) // streams.count
         chosen = list(batches(lengths, max(_LEAST_PIECES, min(BATCH_PIECES, share))))
@@ -107,9 +111,13 @@ class Network:
                 padded([rows[index] for index in batch], self._padding),
                 padded([[1] * lengths[index] for index in batch], 0),
             ]
-            if self._head == "score":
+            if self._head != "vector":
                 inputs.append(padded([kinds[index] for index in batch], 0))
-            results[batch] = streams.infer(inputs)
+            computed = streams.infer(inputs)
+            if self._head == "tokens":
+                results[batch, : computed.shape[1]] = computed
+            else:
+                results[batch] = computed
 
         if len(chosen) == 1:
             fill(chosen[0])
@@ -137,7 +145,7 @@ class Network:
                 }
                 if self._threads:
                     options["INFERENCE_NUM_THREADS"] = self._threads
-                graph = build_graph(self._folder, self._config, self._head)
+                graph = build_graph(self._folder, self._config, self._head, self._width)
                 self._made[streams] = _Streams(_core().compile_model(graph, "CPU", options))
             return self._made[streams]
 

@@ -136,3 +136,34 @@ class Reranker(Protocol):
             ModelError: it cannot be used.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a verifier makes of a claim and a text."""
+
+    support: float  # chance that the text carries all of the claim, 0 to 1
+    contradiction: float  # chance that it says the opposite, 0 to 1; 0 where the model cannot tell
+    parts: tuple[str, ...] = ()  # of the claim, that the text does not carry; empty where the model cannot tell
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """Judges whether a text carries a claim."""
+
+    name: str
+
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
+        """Judge claims.
+
+        Args:
+            pairs: (text, claim).
+
+        Returns:
+            One judgement for each pair, in their order.
+
+        Raises:
+            ModelLimit: a claim is too long.
+            ModelError: it cannot be used.
+        """
+        ...

@@ -18,7 +18,7 @@ _OVERLAP = 4  # a window shares this part of itself with the next: what one cuts
 
 
 def join(
-    tokenizer: Tokenizer, question: str, texts: Sequence[str], most: int
+    tokenizer: Tokenizer, question: str, texts: Sequence[str], most: int, *, behind: bool = False
 ) -> tuple[list[Encoding], NDArray[np.int64]]:
     """Put the question before each text, with the special tokens and token types that the model was trained with.
 
@@ -27,6 +27,7 @@ def join(
         question: at most half of what the model reads.
         texts: any strings; control tokens in them are plain text.
         most: pieces that the model reads, special tokens included.
+        behind: put the question behind each text.
 
     Returns:
         The windows, each at most ``most`` pieces, in the order of the texts, and the index of each one's text: int64,
@@ -41,14 +42,15 @@ def join(
     free = most - tokenizer.num_special_tokens_to_add(is_pair=True)
     if len(asked) > free // 2:
         raise ModelLimit(
-            f"The question has {len(asked)} word pieces; the reranker takes {free // 2}.", fix="Ask a shorter one."
+            f"The question has {len(asked)} word pieces; the model takes {free // 2}.", fix="Ask a shorter one."
         )
     room = free - len(asked)
     rows, owners = [], []
     for owner, passage in enumerate(passages):
         passage.truncate(room, stride=room // _OVERLAP)
         windows = [passage, *passage.overflowing]
-        rows += [tokenizer.post_process(asked, window) for window in windows]
+        pairs = [(window, asked) if behind else (asked, window) for window in windows]
+        rows += [tokenizer.post_process(*pair) for pair in pairs]
         owners += [owner] * len(windows)
     return rows, np.array(owners, dtype=np.int64)
 

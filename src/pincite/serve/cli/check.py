@@ -8,12 +8,13 @@ from pathlib import Path
 
 from pincite.errors import PathMissing, UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library, search_arguments
+from pincite.serve.cli.opening import open_library, search_arguments, verifier_argument
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", metavar="FILE", help="the text to check, UTF-8; '-' reads standard input")
+    verifier_argument(parser)
     search_arguments(parser)
 
 

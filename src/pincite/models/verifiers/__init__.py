@@ -1,0 +1,1 @@
+"""Verifiers judge whether a text carries a claim."""
