@@ -153,6 +153,10 @@ def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
         reason = "The gate said that these documents do not answer: " + " ".join(f.message for f in answer.findings)
         fix = "Ask with the words of the document; if this happens often, let the gate be less strict."
         return replace(base, stage="refused", reason=reason.strip(": ") + ("" if answer.findings else "."), fix=fix)
+    cited = [c for c in _cited(answer) if _holds([c], base.uri, there)]
+    if cited:
+        numbers = ", ".join(f"[{citation.number}]" for citation in cited)
+        return replace(base, reason=f"The answer cites it: {numbers}, {cited[0].location}.")
     if not _holds(answer.evidence, base.uri, there):
         if _holds(answer.dropped, base.uri, there):
             reason = "The passage was found, but its words did not fit into the evidence beside better ones."
@@ -160,10 +164,6 @@ def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
         reason = "The passage was found, but its sentences score too low against the question to be evidence."
         fix = "Ask with the words of the passage, or name a generator and ask for more."
         return replace(base, stage="cut_from_prompt", reason=reason, fix=fix)
-    cited = [c for c in _cited(answer) if _holds([c], base.uri, there)]
-    if cited:
-        numbers = ", ".join(f"[{citation.number}]" for citation in cited)
-        return replace(base, reason=f"The answer cites it: {numbers}, {cited[0].location}.")
     if answer.unsupported:
         claimed = " ".join(claim.text for claim in answer.unsupported)
         reason = f"The words were evidence, and the answer claims without support: {claimed}"

@@ -9,7 +9,7 @@ from importlib.resources import files
 from urllib.parse import unquote
 
 from pincite.find.analyze import analyze
-from pincite.reports import LOSSES, STAGES, Ceiling, Diagnosis, Place, Why
+from pincite.reports import STAGES, Ceiling, Diagnosis, Place, Why
 from pincite.text import printable_surrogates
 from pincite.types import Hit
 
@@ -59,14 +59,15 @@ def report_html(found: Ceiling) -> str:
 def _head(found: Ceiling) -> str:
     """Say in two sentences how it went."""
     counts = found.counts
-    worst = max(LOSSES, key=lambda stage: counts[stage])
+    worst = max((stage for _, stages in _PHASES.values() for stage in stages), key=lambda stage: counts[stage])
     lead = f"<b>{counts['answered']:,} of {found.answerable:,}</b> questions that the documents answer were answered."
     if counts[worst]:
         lead += f' Most were lost at <a href="#{worst}">{STAGES[worst][0]}</a>: {counts[worst]:,}.'
+    writer = "answers made of quotes" if found.generator == "extractive" else f"answers by {found.generator}"
     out = f" {found.left_out:,} cases were left out." if found.left_out else ""
     return (
-        f"<h1>{_safe(found.name)}</h1>\n<p class=soft>{len(found.cases):,} questions · {_safe(found.mode)} search · "
-        f"answers by {_safe(found.generator)}.{out}</p>\n<p class=lead>{lead}</p>"
+        f"<h1>Where answers were lost</h1>\n<p class=soft>{_safe(found.name)} · {len(found.cases):,} questions · "
+        f"{_safe(found.mode)} search · {_safe(writer)}.{out}</p>\n<p class=lead>{lead}</p>"
     )
 
 
@@ -105,7 +106,7 @@ def _bar(row: int, label: str, phase: str, before: int, size: int, total: int, l
     y, x, wide = row * _ROW + 5, _LEFT + _WIDE * before / total, _WIDE * size / total
     fill = f"var(--{phase})" if phase else "var(--soft)"
     words = f'<text x="{_LEFT - 10}" y="{y + 14}" text-anchor="end">{label}</text>'
-    words = f'<a href="#{link}">{words}</a>' if link else words
+    words = f'<a href="#{link}">{words}</a>' if link and size else words  # a stage without cases has no section
     figure = f"{size:,} · {_percent(size / total)}"
     return (
         f'{words}<rect class="track" x="{_LEFT}" y="{y}" width="{_WIDE * before / total:.1f}" height="20" rx="3"/>'

@@ -75,7 +75,7 @@ def ceiling_json(found: Ceiling) -> dict[str, object]:
 def _show(found: Ceiling) -> None:
     """Show the table: what each stage lost, with a bar."""
     total = max(len(found.cases), 1)
-    render.say(f"{found.name}: {len(found.cases)} questions, {found.mode} search, answers by {found.generator}\n")
+    render.say(f"{found.name}: {len(found.cases)} questions, {found.mode} search, {found.generator} answers\n")
     for stage, count in found.counts.items():
         if count or stage in LOSSES:
             bar = "█" * round(_BAR * count / total)
