@@ -32,6 +32,7 @@ class Writing:
         self.models = Models(
             encoder_name=settings.encoder,
             generator_name=settings.generator,
+            verifier_name=settings.verifier,
             reranker_name=settings.reranker,
             rerank_seconds=settings.rerank_seconds,
             folder=models_dir(settings),
