@@ -281,8 +281,6 @@ def test_the_report_escapes_everything_and_needs_nothing_from_elsewhere() -> Non
     assert all(link[0] == "#" and f'id="{link[1:]}"' in page for link in links)
     assert not [attrs for _, attrs in parser.met if any(name.startswith("on") or name == "src" for name in attrs)]
     assert "default-src 'none'" in page
-    assert "<mark class=gold>cache &lt;sc</mark>" not in page
-    assert "kv <mark class=gold>" not in page
     assert report_html(hostile_report()) == page
 
 
