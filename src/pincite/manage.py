@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote
 
 from pincite.errors import ModelError
 from pincite.reports import Ceiling, Check
@@ -127,6 +128,8 @@ def ceiling_report(
     extract: bool = True,
     where: Filter | None = None,
     refresh: bool = True,
+    drafts: bool = False,
+    questions: int | None = None,
     progress: Any = None,
 ) -> Ceiling:
     """Say for each case where its answer was lost: in a BEIR folder's own corpus, or in the library of the settings.
@@ -137,6 +140,8 @@ def ceiling_report(
         extract: answer with quotes alone, without a generator.
         where: which documents may be found.
         refresh: look for changes on disk first.
+        drafts: ask cases that nobody accepted yet, too.
+        questions: ask only so many, the first ones; None asks all.
         progress: has the methods ``download`` and ``count``.
 
     Returns:
@@ -161,11 +166,12 @@ def ceiling_report(
                 library.refresh()
             return ceiling(
                 loaded.name,
-                loaded.cases,
+                loaded.cases[:questions],
                 ask=lambda question: library.asked(question, extract=extract, where=where, refresh=False),
                 store=library.store,
                 uri_of=lambda source: row_uri(own.name, source) if own else library.uri(source),
                 generator="extractive" if extract else chosen.generator,
+                drafts=drafts,
                 progress=lambda what, done, total: progress and progress.count("Asked", done, f"of {total} {what}"),
             )
 
@@ -175,6 +181,56 @@ def write_report(found: Ceiling, path: Path) -> None:
     from pincite.measure.report import report_html
 
     path.write_text(report_html(found), encoding="utf-8")
+
+
+def make_cases(library: Library, rows: list[dict[str, Any]], *, count: int, progress: Any = None) -> None:
+    """Draft cases from a library's passages.
+
+    Args:
+        library: whose documents.
+        rows: cases as JSON objects; those that are new are appended, none comes twice. Sources below the working folder
+            are named by their path from there, others by their URI.
+        count: how many to add, at most.
+        progress: called with (what, done, in all).
+
+    Raises:
+        GenerationError: the generator failed.
+    """
+    from pincite.build.roots import uri_named
+    from pincite.measure.drafts import draft_cases
+
+    library.refresh()
+    known = {str(row.get("id")) for row in rows}
+    generator = library.models.generator()
+    for case in draft_cases(library.store, count=count, generator=generator, known=known, progress=progress):
+        [gold] = case.gold
+        path = unquote(gold.source.removeprefix(f"{Path.cwd().as_uri()}/"))
+        source = path if uri_named(library.store, path) == gold.source else gold.source
+        rows.append(
+            {
+                "id": case.id,
+                "question": case.question,
+                "source": source,
+                "quote": gold.quote,
+                "start": gold.start,
+                "end": gold.end,
+                "status": case.status,
+            }
+        )
+
+
+def case_rows(path: str) -> list[dict[str, Any]]:
+    """Read a file of cases as JSON objects; [] when there is none. UsageError for a malformed line."""
+    from pincite.measure.cases import read_rows
+
+    return read_rows(Path(path))
+
+
+def keep_case_rows(path: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a file of cases whole or not at all; UsageError if it cannot be written."""
+    from pincite.measure.cases import write_rows
+
+    write_rows(Path(path), rows)
 
 
 def doctor(library: Library) -> dict[str, Any]:

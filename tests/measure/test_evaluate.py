@@ -4,11 +4,14 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from pincite.errors import UsageError
+from pincite.build.chunk import chunk
+from pincite.errors import ModelLimit, UsageError
 from pincite.find.analyze import ANALYZER, analyze
 from pincite.measure.cases import Row
+from pincite.measure.compare import Comparison
 from pincite.measure.corpus import document_of, row_id
 from pincite.measure.evaluate import evaluate
 from pincite.store.sqlite.store import open_store
@@ -103,3 +106,128 @@ def test_scifact(tmp_path_factory, encoder, mode, least):
         assert evaluate(folder, store, encoder, mode=mode)["ndcg@10"] >= least
     finally:
         store.close()
+
+
+@pytest.fixture
+def notes(store):
+    """Documents of a person, and the way to ask about them."""
+    texts = {
+        "cats": "Dogs bark at night. " * 40 + "A tabby cat has stripes.",
+        "dogs": "Dogs bark.",
+        "trees": "Every tree in this forest has a thick and rough outer skin that is known to all of us as bark.",
+    }
+    for name, text in texts.items():
+        document = document_of("mine", Row(name, text))
+        store.put_document(document, chunk(document, HashEncoder.pieces, limit=64), {}, "hash-64")
+    return lambda **how: evaluate(how.pop("path"), store, HashEncoder(), mode="keyword", **how)
+
+
+def case_file(folder, *rows):
+    path = folder / "own.jsonl"
+    path.write_text("".join(json.dumps({"question": "which tabby has stripes", **row}) + "\n" for row in rows))
+    return path
+
+
+CATS, DOGS = "beir:/mine/cats", "beir:/mine/dogs"
+QUOTE = "A tabby cat  has\nstripes."  # white space as people copy it
+
+
+def test_a_persons_own_cases_ask_of_the_library_that_is_there(notes, tmp_path):
+    measured = notes(path=case_file(tmp_path, {"source": CATS, "quote": QUOTE}))
+    assert (measured["documents"], measured["queries"], measured["unmeasured"]) == (3, 1, [])
+    assert (measured["success@1"], measured["span_recall@5"]) == (1.0, 1.0)
+    assert 0 < measured["span_iou@5"] == measured["span_precision@5"] < 1
+    assert "index_seconds" not in measured
+    assert set(measured["intervals"]) >= {"ndcg@10", "success@5", "span_iou@5"}
+    assert notes(path=case_file(tmp_path, {"source": CATS, "quote": QUOTE}), span_depth=1)["span_recall@1"] == 1.0
+
+
+def test_a_source_that_is_not_there_is_reported_and_does_not_count_as_zero(notes, tmp_path):
+    path = case_file(tmp_path, {"source": CATS}, {"id": "gone", "source": "/no/such/file.md"})
+    measured = notes(path=path)
+    assert (measured["queries"], measured["success@1"]) == (1, 1.0)
+    [problem] = measured["unmeasured"]
+    assert problem == {"case": "gone", "source": "/no/such/file.md", "problem": "is not in the library"}
+    with pytest.raises(UsageError, match=r"No case of own can be measured: /no/such/file\.md is not in the library"):
+        notes(path=case_file(tmp_path, {"source": "/no/such/file.md"}))
+
+
+def test_a_quote_that_is_not_there_is_reported_and_its_document_counts(notes, tmp_path):
+    measured = notes(path=case_file(tmp_path, {"source": CATS, "quote": "no such words"}))
+    assert measured["unmeasured"][0]["problem"] == "does not hold the quote or span"
+    assert measured["success@1"] == 1.0
+    assert "span_recall@5" not in measured
+
+
+def test_offsets_of_an_older_version_give_way_to_the_quote(notes, tmp_path):
+    row = {"source": CATS, "quote": QUOTE, "start": 0, "end": len(QUOTE)}
+    assert notes(path=case_file(tmp_path, row))["span_recall@5"] == 1.0
+    row = {"source": DOGS, "start": 0, "end": 4}
+    assert 0 < notes(path=case_file(tmp_path, row))["queries"] == 1
+    assert notes(path=case_file(tmp_path, {**row, "end": 400}))["unmeasured"]
+
+
+def test_drafts_count_only_when_asked_for_and_rejected_cases_never(notes, tmp_path):
+    path = case_file(
+        tmp_path, {"source": CATS}, {"source": CATS, "status": "draft"}, {"source": CATS, "status": "rejected"}
+    )
+    assert notes(path=path)["queries"] == 1
+    assert notes(path=path, drafts=True)["queries"] == 2
+    assert notes(path=path, drafts=True, limit=1)["queries"] == 1
+    with pytest.raises(UsageError, match="none is accepted") as caught:
+        notes(path=case_file(tmp_path, {"source": CATS, "status": "draft"}))
+    assert "review" in caught.value.fix
+    with pytest.raises(UsageError, match="none names a source"):
+        notes(path=case_file(tmp_path, {"answerable": False}))
+
+
+class Reversed:
+    """A reranker that likes the word dogs."""
+
+    name = "likes-dogs"
+
+    def __init__(self, seconds=0.0):
+        self.asked = 0
+        self.seconds = seconds
+
+    def score(self, question, texts):
+        self.asked += 1
+        if self.seconds < 0:
+            raise ModelLimit("no time")
+        return np.array([text.lower().count("dogs bark.") for text in texts], dtype=np.float32)
+
+
+def test_a_reranker_is_applied_and_named(notes, tmp_path):
+    path = case_file(tmp_path, {"question": "bark tabby", "source": DOGS})
+    assert notes(path=path)["reranker"] is None
+    before = notes(path=path)["mrr@10"]
+    reranker = Reversed()
+    measured = notes(path=path, reranker=reranker)
+    assert measured["reranker"] == "likes-dogs"
+    assert measured["rerank_stopped"] == 0
+    assert reranker.asked
+    assert measured["mrr@10"] > before
+    assert notes(path=path, reranker=Reversed(-1))["rerank_stopped"] == 1
+    assert notes(path=path, reranker=Reversed(-1))["mrr@10"] == before
+
+
+def test_two_modes_are_compared_in_one_run(folder, store, tmp_path):
+    comparison = Comparison(against="vector", save=tmp_path / "run.json")
+    measured = evaluate(folder, store, HashEncoder(), mode="keyword", comparison=comparison)
+    found = measured["against"]
+    assert found["name"] == "small vector"
+    assert found["differences"]["mrr@10"]["questions"] == 2
+    assert set(found["differences"]["mrr@10"]) == {"metric", "difference", "low", "high", "p", "questions", "verdict"}
+    again = evaluate(
+        folder, store, HashEncoder(), mode="keyword", comparison=Comparison(against=str(tmp_path / "run.json"))
+    )
+    assert {one["verdict"] for one in again["against"]["differences"].values()} == {"no difference shown"}
+
+
+def test_gold_spans_of_a_folder_are_measured(folder, store):
+    start = CORPUS[0]["text"].index("A tabby")
+    row = {"query_id": "q1", "doc_id": "cats/1 ü", "start": start, "end": start + 20, "text": "A tabby has stripes."}
+    (folder / "spans.jsonl").write_text(json.dumps(row) + "\n")
+    measured = evaluate(folder, store, HashEncoder(), mode="keyword")
+    assert measured["span_recall@5"] == 1.0
+    assert measured["unmeasured"] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,24 @@ def load_cases(path: Path) -> Cases:
     if not cases:
         raise UsageError(f"{path} holds no case.", fix='Add lines like {"question": ..., "source": ...}.')
     return Cases(path.stem, tuple(cases.values()))
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read a file of cases as it stands, to change it; [] when there is none. UsageError for a malformed line."""
+    if path.exists():
+        load_cases(path)
+    return [row for _, row in _optional(path)]
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a file of cases whole or not at all; UsageError if it cannot be written."""
+    text = "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
+    new = path.with_name(f"{path.name}.new")
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", fix="Name another file.") from error
 
 
 def _case(path: Path, number: int, row: Mapping[str, Any]) -> Case:

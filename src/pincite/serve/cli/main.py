@@ -17,6 +17,7 @@ from pincite.errors import PinciteError
 from pincite.serve.cli import (
     add,
     ask,
+    cases,
     ceiling,
     chat,
     check,
@@ -43,6 +44,7 @@ _COMMANDS = {
     "check": check,
     "why": why,
     "evaluate": evaluate,
+    "cases": cases,
     "ceiling": ceiling,
     "models": models,
     "doctor": doctor,

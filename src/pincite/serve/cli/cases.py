@@ -1,0 +1,94 @@
+"""Draft questions from your own documents, and accept or reject them, for `evaluate`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from typing import Any
+
+from pincite.errors import PathMissing
+from pincite.serve.cli import render
+from pincite.serve.cli.opening import open_library
+
+_STATUSES = {"y": "accepted", "n": "rejected"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("action", choices=("make", "review"), help="draft cases from passages, or accept, reject and edit drafts")
+    add("file", metavar="FILE", nargs="?", help="where the cases are (default: cases.jsonl)")
+    add("--count", metavar="N", type=int, default=50, help="make: how many, at most (default: 50)")
+    add("--output", metavar="FILE", help="the same as FILE")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it; 1 when there is nothing to draft or to review."""
+    args.file = args.output or args.file or "cases.jsonl"
+    return _make(args) if args.action == "make" else _review(args)
+
+
+def _make(args: argparse.Namespace) -> int:
+    """Add drafts to the file; what is there stays as it is."""
+    from pincite import manage
+
+    rows = manage.case_rows(args.file)
+    before = len(rows)
+    with open_library(args) as library:
+        manage.make_cases(library, rows, count=args.count)
+    made = rows[before:]
+    if made:
+        manage.keep_case_rows(args.file, rows)
+    if args.json:
+        render.emit({"file": args.file, "made": len(made), "cases": len(rows)})
+    else:
+        render.say(f"{len(made)} drafts added to {args.file}. Next: pincite cases review {args.file}")
+    return 0 if made else 1
+
+
+def _review(args: argparse.Namespace) -> int:
+    """Ask about each draft; every decision is written at once, so that one can stop at any time."""
+    from pincite import manage
+
+    rows = manage.case_rows(args.file)
+    if not rows:
+        raise PathMissing(f"There are no cases in {args.file}.", fix="Make some: pincite cases make")
+    drafts = [row for row in rows if row.get("status") == "draft"]
+    for number, row in enumerate(drafts, start=1):
+        render.note(f"\n{number} of {len(drafts)}: {row['question']}")
+        render.note(f"    {render.shown_path(row.get('source') or '')}: “{' '.join((row.get('quote') or '').split())}”")
+        decision = _ask()
+        if decision == "q":
+            break
+        if decision == "e":
+            render.note("The question:")
+            row["question"] = sys.stdin.readline().strip() or row["question"]
+            decision = "y"
+        if decision in _STATUSES:
+            row["status"] = _STATUSES[decision]
+            manage.keep_case_rows(args.file, rows)
+    _show(args, rows)
+    return 0 if drafts else 1
+
+
+def _ask() -> str:
+    """Read a decision; the end of the input stops."""
+    while True:
+        render.note("[y] accept, [n] reject, [e] edit and accept, [s] later, [q] stop")
+        line = sys.stdin.readline()
+        word = line.strip().lower()[:1]
+        if not line:
+            return "q"
+        if word in ("y", "n", "e", "s", "q"):
+            return word
+
+
+def _show(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    """Say how many cases have which status."""
+    counts = Counter(row.get("status") or "accepted" for row in rows)
+    told = {status: counts[status] for status in ("accepted", "rejected", "draft")}
+    if args.json:
+        render.emit({"file": args.file, **told})
+    else:
+        render.say(", ".join(f"{count} {status}" for status, count in told.items()) + f" in {args.file}.")
