@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.generate.instruction import instructions
 from pincite.generate.relevance import Terms, coverage, encode_within
+from pincite.generate.score import features, scores
 from pincite.models.protocols import Encoder
 from pincite.text import sentences as sentence_spans
 from pincite.types import Evidence, EvidenceSet, Hit, Passage
 
-COSINE_WEIGHT = 0.7  # against 0.3 for term coverage
-HIT_WEIGHT = 0.2  # for the passage's own place among the hits: 1 for the best, 0 for the last
 _DUPLICATE = 0.9  # Jaccard similarity of terms from which two sentences say the same
 _FLOOR = 0.5  # of the best score: below it, a sentence is not evidence
 _ITEM_TOKENS = 8  # delimiters and number around one item of the prompt
@@ -36,6 +36,7 @@ class Sentence:
     score: float  # higher is better
     cosine: float  # -1 to 1; 0 without an encoder
     coverage: float  # of the question's terms, 0 to 1
+    instruction: bool = False  # to a language model: no evidence; its score is 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,19 +66,13 @@ def choose_evidence(
 
 
 def rank_sentences(question: str, hits: Sequence[Hit], *, encoder: Encoder | None, terms: Terms) -> Ranking:
-    """Score every sentence of the hits: 0.7 cosine + 0.3 share of the question's terms + 0.2 standing of its passage.
+    """Score every sentence of the hits by the features of ``generate.score``; without an encoder the cosine is 0.
 
-    Without an encoder the share of terms counts alone with the standing.
-
-    A sentence that only asks or only names its topic (a heading) is halved: it is no evidence by itself.
+    A sentence that only asks or only names its topic (a heading) is halved: it is no evidence by itself. One that tells
+    a language model what to do gets 0: it is no evidence at all, so it reaches neither the prompt nor an answer.
     """
     asked = tuple(terms.wanted(question))
-    found = [
-        Sentence(hit.passage, hit.passage.start + start, hit.passage.start + end, text, terms.found(text), 0, 0, 0)
-        for hit in hits
-        for start, end in sentence_spans(hit.passage.text)
-        for text in (hit.passage.text[start:end],)
-    ]
+    found = [sentence for hit in hits for sentence in _sentences(hit.passage, terms)]
     vectors = vector = None
     cosines = np.zeros(len(found), dtype=np.float32)
     if encoder is not None:
@@ -85,15 +80,33 @@ def rank_sentences(question: str, hits: Sequence[Hit], *, encoder: Encoder | Non
         vector, vectors = encoded[0], encoded[1:]
         cosines = vectors @ vector
     standing = _standing(hits)
+    measured = features(
+        question,
+        asked,
+        found,
+        cosines=cosines,
+        standing=[standing[sentence.passage.id] for sentence in found],
+        follows=[i > 0 and _follows(found[i - 1], sentence) for i, sentence in enumerate(found)],
+    )
+    values = scores(measured)
     scored = [
-        _scored(sentence, float(cosine), standing[sentence.passage.id], asked, encoder is not None)
-        for sentence, cosine in zip(found, cosines, strict=True)
+        _scored(s, float(cosine), float(value), asked) for s, cosine, value in zip(found, cosines, values, strict=True)
     ]
     order = sorted(range(len(scored)), key=lambda i: (-scored[i].score, scored[i].passage.key, scored[i].start))
     ordered = tuple(scored[i] for i in order)
     return Ranking(
         question, asked, ordered, vector, None if vectors is None else vectors[np.array(order, dtype=np.int64)]
     )
+
+
+def _sentences(passage: Passage, terms: Terms) -> list[Sentence]:
+    """Cut a passage into sentences without scores."""
+    spans = sentence_spans(passage.text)
+    texts = [passage.text[start:end] for start, end in spans]
+    return [
+        Sentence(passage, passage.start + start, passage.start + end, text, terms.found(text), 0, 0, 0, orders)
+        for (start, end), text, orders in zip(spans, texts, instructions(texts), strict=True)
+    ]
 
 
 def _standing(hits: Sequence[Hit]) -> dict[str, float]:
@@ -103,14 +116,17 @@ def _standing(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.passage.id: (hit.score - min(scores)) / spread if spread > 0 else 1.0 for hit in hits}
 
 
-def _scored(sentence: Sentence, cosine: float, standing: float, asked: tuple[str, ...], has_encoder: bool) -> Sentence:
+def _follows(before: Sentence, sentence: Sentence) -> bool:
+    """Tell whether a sentence may lean on the one before it."""
+    return before.passage.id == sentence.passage.id and not before.instruction
+
+
+def _scored(sentence: Sentence, cosine: float, score: float, asked: tuple[str, ...]) -> Sentence:
     """Give a sentence its score."""
-    covered = coverage(asked, sentence.terms)
-    score = COSINE_WEIGHT * cosine + (1 - COSINE_WEIGHT) * covered if has_encoder else covered
-    score += HIT_WEIGHT * standing
-    if not is_statement(sentence.text):
-        score *= 0.5
-    return replace(sentence, score=score, cosine=cosine, coverage=covered)
+    if sentence.instruction:
+        return sentence
+    score *= 1.0 if is_statement(sentence.text) else 0.5
+    return replace(sentence, score=score, cosine=cosine, coverage=coverage(asked, sentence.terms))
 
 
 _HEADING = re.compile(r"\s*(#{1,6}\s|[=\-~*^_]{3,}\s*$)")

@@ -16,6 +16,7 @@ from pincite.errors import ReplyMalformed
 from pincite.models.protocols import Form
 
 ABSTAINED = "The passages do not say."
+ABSTAIN = f"If the passages do not answer, say: {ABSTAINED}"
 ASKED: Mapping[Form, str] = {
     "json": (
         'Reply in JSON: {"sentences": [{"passages": [1], "text": "..."}]}, one object for each sentence, with the '
@@ -25,7 +26,7 @@ ASKED: Mapping[Form, str] = {
         "Write each sentence on a line of its own that begins with the number of its passage in brackets, like this:\n"
         f"[1] This is said there.\nIf the passages do not answer, write only: {ABSTAINED}"
     ),
-    "prose": "After each sentence, give the number of its passage in brackets, like [1].",
+    "prose": f"{ABSTAIN} After each sentence, give the number of its passage in brackets, like [1].",
 }
 _HEAD = '{"sentences":['
 _LINE = re.compile(r"\[(\d{1,4}(?:, ?\d{1,4})*)\] (\S.*)")

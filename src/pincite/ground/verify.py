@@ -21,6 +21,10 @@ from pincite.types import Verdict
 
 _EVEN = 0.5  # a verifier's chance from which on it says yes
 _CONTRADICTED = "the cited text says the opposite, as the verifier reads it"
+# "I" where a sentence or a clause begins, as numerals (World War I) do not, and words of its kind.
+_SELF = re.compile(
+    r"(?:^|[,;:.!?\"“(]\s*|\b(?:and|that|as|so|but|then|if|because|what|when)\s+)I\b(?![.)])|\b(?:my|myself|I['’](?:m|ve|ll|d))\b"
+)
 _ADDITION = 4  # content words in a row that the source does not have: then a claim adds something
 
 
@@ -83,7 +87,7 @@ def verify(
         return Check("unsupported", 0.0, ("nothing in the evidence is near this claim",))
     if _squeezed(claim) == _squeezed(source):
         return Check("supported", 1.0, ())
-    contradictions = tuple(_negation(claim, source, terms) + _opposite(claim, source))
+    contradictions = tuple(_negation(claim, source, terms) + _opposite(claim, source) + _speaker(claim, source))
     missing = tuple(
         _dates(claim, source)
         + _numbers(claim, source)
@@ -263,6 +267,14 @@ def _opposite(claim: str, source: str) -> list[str]:
     return [
         f"the cited text says {theirs!r} where this says {mine!r}" for mine, theirs in facts.opposites(claim, source)
     ]
+
+
+def _speaker(claim: str, source: str) -> list[str]:
+    """Find a writer who speaks of itself where the source does not: what a model says it did is in no document."""
+    found = _SELF.search(claim)
+    if not found or _SELF.search(source):
+        return []
+    return ["it speaks in the first person, and the cited text does not"]
 
 
 def _quantifier(claim: str, source: str) -> list[str]:

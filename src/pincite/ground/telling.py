@@ -1,0 +1,188 @@
+"""Tell an answer claim by claim: the draft is checked as each of its sentences is complete; quotes stand by."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+import numpy as np
+
+from pincite.generate.evidence import Ranking, Sentence
+from pincite.ground.claims import DraftClaim, split_claims, unknown_citations
+from pincite.ground.compose import Assessed, Writer, assess, conflict_findings, contested, uncited
+from pincite.ground.conflict import Conflict, conflicts
+from pincite.ground.extract import best_quotes
+from pincite.ground.run import Run
+from pincite.ground.verify import Check
+from pincite.types import CitationEvent, Event, Evidence, Verdict, VerdictEvent
+
+_QUOTED = Check("supported", 1.0, ())
+_CARRIED = ("supported", "conflicting")  # verdicts on what some source says
+_SURE = 0.8  # support of a claim that a small model may add to the quotes; at the threshold itself too much is invented
+_AHEAD = 24  # characters that must follow a sentence before it is complete: the next one's start, or citation markers
+_ABSTAINS = re.compile(
+    r"\b(passages?|documents?|context|text)\b.{0,40}\b(do(es)? not|don't|doesn't|cannot|no)\b.{0,40}"
+    r"\b(say|answer|mention|contain|provide|information|specif\w+)",
+    re.IGNORECASE,
+)
+
+
+class Telling:
+    """Writes one answer, and tells its citations and verdicts as they come.
+
+    Attributes:
+        writer (Writer): the text so far.
+        by_model (bool): some of it is the generator's.
+        seconds (float): spent on checking claims.
+    """
+
+    writer: Writer
+    by_model: bool
+    seconds: float
+
+    def __init__(
+        self,
+        run: Run,
+        ranking: Ranking,
+        items: Sequence[Evidence],
+        *,
+        policy: str = "flag",
+        quote_limit: int = 3,
+        quotes_first: bool = False,
+    ) -> None:
+        """Start with an empty text.
+
+        Args:
+            run: takes the findings.
+            ranking: the sentences to quote.
+            items: the evidence that the generator is given; claims are checked against it.
+            policy: see ``AnswerOptions``.
+            quote_limit: of sentences.
+            quotes_first: quotes are the answer, and only surely supported claims stand behind them; else quotes are
+                given if the draft has no claim that is carried.
+        """
+        self.writer, self.by_model, self.seconds = Writer(), False, 0.0
+        self._run, self._ranking, self._policy, self._first = run, ranking, policy, quotes_first
+        self._quotes = best_quotes(ranking, limit=quote_limit)
+        inside = [i for i, sentence in enumerate(ranking.sentences) if _within(sentence, items)]
+        self._spans = [ranking.sentences[i] for i in inside]
+        self._vectors = None if ranking.vectors is None else ranking.vectors[np.array(inside, dtype=np.int64)]
+        self._numbered = {item.number: item.passage.id for item in items}
+        self._draft, self._at = "", 0  # what came, and where the first claim that is not told starts
+        self._verdicts: list[Verdict] = []
+        self._contrary: list[Conflict] = []
+        self._abstained = self._carried = False
+
+    def begin(self) -> Iterator[Event]:
+        """Tell the quotes, if they come first."""
+        if self._first:
+            yield from self._quoted()
+
+    def hear(self, piece: str) -> Iterator[Event]:
+        """Take a piece of the draft, and tell the claims that are complete with it."""
+        self._draft += piece
+        rest = self._draft[self._at :]
+        if len(rest) > _AHEAD and self._policy != "strict":
+            yield from self._told([claim for claim in split_claims(rest) if len(rest) - claim.end >= _AHEAD])
+
+    def end(self, draft: str) -> Iterator[Event]:
+        """Tell what is left of the draft, and quotes if they are needed; the answer is complete.
+
+        Args:
+            draft: all that counts of what came; what was told already stays.
+
+        Yields:
+            CitationEvent and VerdictEvent.
+        """
+        yield from self._told(split_claims(draft[self._at :]))
+        if self._verdicts:
+            counts = {name: self._verdicts.count(name) for name in get_args(Verdict)}
+            self._run.stage("verify", claims=len(self._verdicts), **counts)
+        if self._abstained:
+            self._run.find(
+                "generator_abstained", "The model says that the passages do not answer; judge by the quotes."
+            )
+        if not self._first and not self._carried:
+            yield from self._quoted()
+        self._run.findings += conflict_findings(self._contrary)
+
+    def _told(self, claims: list[DraftClaim]) -> Iterator[Event]:
+        """Check claims, write those that may be shown, and say of the others why not."""
+        begun = time.perf_counter()
+        self._at += claims[-1].end if claims else 0
+        said = self._assessed([claim for claim in claims if claim.plain])
+        failing = [item for item in said if item.check.verdict not in _CARRIED]
+        if self._policy == "strict" and failing:
+            self._run.find("draft_left_out", f"{len(failing)} of {len(said)} sentences of the draft are not supported.")
+            said = failing
+        for item in said:
+            if self._may_be_shown(item.check):
+                self._write(item)
+            else:
+                problems = "; ".join(item.check.problems) or "the cited text carries it only weakly"
+                self._run.find("claim_left_out", f"The model also wrote {item.claim.plain!r}: {problems}.")
+        self.seconds += time.perf_counter() - begun
+        yield from self._news()
+
+    def _assessed(self, claims: list[DraftClaim]) -> list[Assessed]:
+        """Check claims against the sentences that the generator was given; what says that it abstains is no claim."""
+        if not claims:
+            return []
+        self._run.findings += unknown_citations(claims, self._numbered)
+        assessed = assess(
+            claims,
+            self._spans,
+            self._vectors,
+            encoder=self._run.encoder,
+            terms=self._run.terms,
+            question=self._run.question,
+            numbered=self._numbered,
+            against=self._ranking.sentences,
+            verifier=self._run.loaded_verifier(),
+        )
+        self._verdicts += [item.check.verdict for item in assessed]
+        said = [item for item in assessed if not _ABSTAINS.search(item.claim.plain)]
+        self._abstained |= len(said) < len(assessed)
+        return said
+
+    def _may_be_shown(self, check: Check) -> bool:
+        """Tell whether a claim gets into the answer; beside quotes only what is surely supported earns it."""
+        carried = check.verdict in _CARRIED
+        return carried and check.support >= _SURE if self._first else carried or self._policy == "flag"
+
+    def _write(self, item: Assessed) -> None:
+        """Append one claim of the draft, with citations only where they carry something."""
+        if not item.cited:
+            self._run.findings.append(uncited(item.claim.plain))
+        separator = "\n\n" if self._first and not self.by_model else item.claim.gap or " "
+        self.writer.write(item.claim.plain, item.cited, item.check, separator=separator)
+        self.by_model = True
+        self._carried |= item.check.verdict in _CARRIED
+        self._contrary += item.conflicts
+
+    def _quoted(self) -> Iterator[Event]:
+        """Append quotes, each on a line of its own, with what other sources say against them."""
+        for index, quote in enumerate(self._quotes):
+            contrary = conflicts(quote.text, [quote], self._ranking.sentences, self._run.terms)
+            spans = [quote, *(conflict.theirs for conflict in contrary)]
+            self.writer.write(quote.text, spans, contested(_QUOTED, contrary), separator="\n" if index else "\n\n")
+            self._contrary += contrary
+        yield from self._news()
+
+    def _news(self) -> Iterator[Event]:
+        """Tell what was written since the last time."""
+        citations, claims = self.writer.news()
+        for citation in citations:
+            yield CitationEvent(citation)
+        for claim in claims:
+            yield VerdictEvent(claim)
+
+
+def _within(sentence: Sentence, items: Sequence[Evidence]) -> bool:
+    """Tell whether a sentence lies in the evidence."""
+    return any(
+        item.passage.id == sentence.passage.id and item.start <= sentence.start and sentence.end <= item.end
+        for item in items
+    )
