@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pincite
+from pincite.errors import UsageError
 from pincite.measure.cases import Case, Gold
 from pincite.measure.ceiling import ceiling, says, why
 from pincite.measure.report import MOST_EXAMPLES, report_html
@@ -18,6 +19,7 @@ from pincite.reports import LOSSES, RIGHT, STAGES, Ceiling, Diagnosis, Why
 from pincite.serve.cli.main import main
 from pincite.types import Answer, Claim, Hit
 from tests.fakes import HashEncoder
+from tests.ground.fakes import HOSTILE as HOSTILE_TEXTS
 from tests.ground.fakes import passage
 from tests.planted import FAULTS, Known, World
 
@@ -193,6 +195,27 @@ def test_every_case_goes_to_exactly_one_stage(world: World) -> None:
     assert found.answerable == len(cases()) + 2
     misquoted = found.cases[len(cases()) + 1].why
     assert misquoted.nearest == "The ferry to Skarn island leaves at six in the morning and at noon."
+
+
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
+def test_any_text_may_be_question_quote_or_name(world: World, text: str) -> None:
+    with world.open() as library:
+        if re.search("[\ud800-\udfff]", text):
+            with pytest.raises(UsageError):
+                library.why(text, text)
+        elif text.strip():
+            assert library.why(text, text, quote=text, refresh=False).stage == "document_missing"
+        found = library.why("When?", world.path(cases()[0]), quote=text, refresh=False)
+    assert (found.stage == "text_not_extracted") == bool(text.strip())
+
+
+def test_drafts_are_asked_when_they_are_wanted(world: World) -> None:
+    case = cases()[0]
+    draft = Case("d", case.question, (), (Gold(str(world.path(case)), quote=case.quote),), status="draft")
+    with world.open() as library:
+        given = {"ask": library.asked, "store": library.store, "uri_of": library.uri}
+        assert ceiling("n", [draft], **given).left_out == 1
+        assert ceiling("n", [draft], drafts=True, **given).counts["answered"] == 1
 
 
 def test_the_gold_that_came_furthest_counts(world: World) -> None:

@@ -21,10 +21,17 @@ def absolute(path: str | Path) -> Path:
 
 
 def uri_of(path: str | Path) -> str:
-    """Name a path as a file URI: pure ASCII, every byte of the name kept, the same on every Python version."""
+    """Name a path as a file URI: pure ASCII, every byte of the name kept, the same on every Python version.
+
+    Raises:
+        UsageError: it holds a lone surrogate that stands for no byte.
+    """
     if os.name == "nt":
         return absolute(path).as_uri()
-    return _SCHEME + quote_from_bytes(os.fsencode(absolute(path)))
+    try:
+        return _SCHEME + quote_from_bytes(os.fsencode(absolute(path)))
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{shown(path)} cannot be the name of a file.", fix="Check the path.") from error
 
 
 def path_of(uri: str) -> Path:

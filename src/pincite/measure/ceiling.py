@@ -42,6 +42,7 @@ def why(target: Target, asked: Asked, store: Store) -> Why:
     Returns:
         The stage, the reason and what to do; with the places in each list.
     """
+    target = replace(target, quote=target.quote.strip())
     base = Why(asked.searched.question, target.uri, "answered", "", quote=target.quote)
     there = held(target, store, base)
     if isinstance(there, Why):
@@ -58,6 +59,7 @@ def ceiling(
     store: Store,
     uri_of: Callable[[str], str],
     generator: str = "extractive",
+    drafts: bool = False,
     progress: Progress | None = None,
 ) -> Ceiling:
     """Ask every case, and say for each that failed where its answer was lost.
@@ -73,12 +75,14 @@ def ceiling(
         store: what is asked.
         uri_of: turns a gold's source into a URI.
         generator: who writes, for the report.
+        drafts: ask cases that nobody accepted yet, too.
         progress: called with (what, done, in all).
 
     Returns:
         One diagnosis for each case that was asked, in order.
     """
-    kept = [case for case in cases if _can_be_asked(case)]
+    wanted = ("accepted", "draft") if drafts else ("accepted",)
+    kept = [case for case in cases if case.status in wanted and _can_be_asked(case)]
     found = []
     mode = ""
     for number, case in enumerate(kept, start=1):
@@ -120,8 +124,8 @@ def _plain(text: str) -> str:
 
 
 def _can_be_asked(case: Case) -> bool:
-    """Tell whether a case is accepted, asks something, and says what to look for."""
-    return case.status == "accepted" and bool(case.question.strip()) and (not case.answerable or bool(case.gold))
+    """Tell whether a case asks something, and says what to look for."""
+    return bool(case.question.strip()) and (not case.answerable or bool(case.gold))
 
 
 def _targets(case: Case, uri_of: Callable[[str], str]) -> list[Target]:
@@ -151,7 +155,7 @@ def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
     """Say what became of a passage that was found: refused, cut, not used, or cited."""
     if answer.outcome == "not_in_documents":
         reason = "The gate said that these documents do not answer: " + " ".join(f.message for f in answer.findings)
-        fix = "Ask with the words of the document; if this happens often, let the gate be less strict."
+        fix = "Ask with the words of the document, or set strictness lower."
         return replace(base, stage="refused", reason=reason.strip(": ") + ("" if answer.findings else "."), fix=fix)
     cited = [c for c in _cited(answer) if _holds([c], base.uri, there)]
     if cited:

@@ -168,7 +168,8 @@ def _example(case: Diagnosis) -> str:
 def _hits(hits: Sequence[Hit], why: Why, terms: frozenset[str]) -> str:
     """List the best hits with the gold and the question's words marked."""
     items = []
-    for hit in hits[:_HITS]:
+    shown = [hit for hit in hits if hit.rank <= _HITS or hit.passage.id in why.passages]
+    for hit in shown:
         own = hit.passage.uri == why.uri
         spans = [(a - hit.passage.start, b - hit.passage.start) for a, b in why.spans] if own else []
         chips = "".join(
@@ -178,7 +179,7 @@ def _hits(hits: Sequence[Hit], why: Why, terms: frozenset[str]) -> str:
         tone = " class=hit-gold" if hit.passage.id in why.passages else ""
         text = _marked(hit.text[:_TEXT], terms, spans) + ("…" if len(hit.text) > _TEXT else "")
         items.append(f"<li{tone}><b>{hit.rank}. {_safe(unquote(hit.location))}</b> {chips}<br>{text}</li>")
-    more = f"<li class=soft>… and {len(hits) - _HITS} more</li>" if len(hits) > _HITS else ""
+    more = f"<li class=soft>… and {len(hits) - len(shown)} more</li>" if len(hits) > len(shown) else ""
     return f"<ol>{''.join(items)}{more}</ol>" if items else ""
 
 
@@ -212,9 +213,11 @@ def _words(text: str, terms: frozenset[str]) -> str:
 
 
 def _terms(why: Why) -> str:
-    """Show which terms of the question the passage has and lacks."""
-    has = "".join(f"<span class=chip>{_safe(term)}</span>" for term in why.matched)
-    return has + "".join(f'<span class="chip lacks">{_safe(term)}</span>' for term in why.lacking)
+    """Show which terms of the question the passage has and lacks, as words of the question where one has one term."""
+    alone = {terms[0]: word for word in _WORD.findall(why.question) if len(terms := analyze(word, "")) == 1}
+    has = "".join(f"<span class=chip>{_safe(alone.get(term, term))}</span>" for term in why.matched)
+    lacks = (f'<span class="chip lacks">{_safe(alone.get(term, term))}</span>' for term in why.lacking)
+    return has + "".join(lacks)
 
 
 def _place(place: Place) -> str:

@@ -21,6 +21,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the report, one file that needs nothing else")
     parser.add_argument("--generate", action="store_true", help="let the generator answer, not quotes alone")
+    parser.add_argument("--questions", type=int, metavar="N", help="ask only the first N questions")
+    parser.add_argument("--drafts", action="store_true", help="ask cases that nobody accepted yet, too")
     parser.add_argument("-n", "--limit", type=int, metavar="N", help="how many passages go on (default: 10)")
     search_arguments(parser)
 
@@ -35,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
         extract=not args.generate,
         where=filter_of(args.where),
         refresh=not args.no_refresh,
+        drafts=args.drafts,
+        questions=args.questions,
         progress=render.Progress(),
     )
     if args.html:
