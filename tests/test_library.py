@@ -104,7 +104,8 @@ def test_an_unchanged_folder_is_not_read_again(
 def test_add_tries_again_what_failed_and_search_does_not(
     folder: Path, library: pincite.Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "old.doc").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600))
+    (folder / "old.doc").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600))  # not supported: not tried again
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7\n")
     settle(folder)
     library.add(folder)
     calls: list[Path] = []
@@ -113,7 +114,7 @@ def test_add_tries_again_what_failed_and_search_does_not(
     library.search("tokens", mode="keyword")
     assert calls == []
     library.add(folder)
-    assert [path.name for path in calls] == ["old.doc"]
+    assert [path.name for path in calls] == ["bad.pdf"]
 
 
 def test_a_renamed_file_keeps_its_vectors(folder: Path, library: pincite.Library) -> None:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from pincite.acquire.read import uri_of
-from pincite.build.roots import Paths, forget, paths_of, remember, roots, selected, uri_named
-from pincite.build.sync import Build, Selection, commit, prepare, sync
+from pincite.build.commit import Build, commit, embed_rest, prepare
+from pincite.build.roots import Paths, failing, forget, paths_of, remember, roots, selected, uri_named
+from pincite.build.sync import Selection, sync
 from pincite.errors import NotInLibrary, UsageError
 from pincite.find.analyze import ANALYZER, analyze
 from pincite.models.lazy import Models, Progress
-from pincite.reports import AddReport, SourceReport
+from pincite.reports import AddReport, Pace, SourceReport
 from pincite.settings import Settings, library_path, models_dir
 from pincite.store.protocol import Store
 from pincite.store.sqlite.store import open_store
 from pincite.types import Metadata
+
+_FAILED = frozenset({"failed"})
+
+
+def _silent(_: Pace) -> None:
+    """Tell nobody."""
 
 
 class Writing:
@@ -43,6 +51,7 @@ class Writing:
             progress=progress,
         )
         self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER)
+        self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
         self._lock = RLock()  # one sync runs at a time
 
     def add(self, paths: Paths, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> AddReport:
@@ -66,14 +75,48 @@ class Writing:
         return AddReport(sources, time.perf_counter() - started)
 
     def adding(
-        self, paths: Paths, *, include: Sequence[str] = (), exclude: Sequence[str] = ()
+        self,
+        paths: Paths,
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        tell: Callable[[Pace], None] = _silent,
     ) -> Iterator[SourceReport]:
-        """Do as ``add`` does, and yield the report on each source once it is durably committed."""
+        """Do as ``add`` does, and yield the report on each source once its text is durably committed.
+
+        In a long run the vectors follow: the iteration ends when all are there.
+
+        Args:
+            paths: as for ``add``.
+            include: as for ``add``.
+            exclude: as for ``add``.
+            tell: called again and again with how far it is.
+
+        Yields:
+            A report on each source.
+        """
         selections = [Selection(path, tuple(include), tuple(exclude)) for path in paths_of(paths)]
+        build = replace(self._build(), retry=_FAILED, tell=tell)
         with self._lock:
-            yield from sync(selections, replace(self._build(), retry=True))
+            yield from sync(selections, build)
             remember(self.store, selections)
-            self._embed_rest()
+            self._embed_rest(build)
+            self.store.flush()
+
+    def retrying(self, paths: Paths | None = None, *, tell: Callable[[Pace], None] = _silent) -> Iterator[SourceReport]:
+        """Read again what failed, was not supported, or was read only partly; yield reports as ``adding`` does.
+
+        Args:
+            paths: only what is at or below these; None takes the whole library.
+            tell: called again and again with how far it is.
+
+        Yields:
+            A report on each source that was looked at.
+        """
+        build = replace(self._build(), retry=_FAILED | {"unsupported", "partly"}, tell=tell)
+        with self._lock:
+            yield from sync(failing(self.store, None if paths is None else paths_of(paths), build.retry), build)
+            self._embed_rest(build)
             self.store.flush()
 
     def add_text(self, uri: str, text: str, *, title: str = "", metadata: Metadata | None = None) -> SourceReport:
@@ -133,13 +176,13 @@ class Writing:
             reports = tuple(sync(chosen, self._build()))
         return AddReport(reports, time.perf_counter() - started)
 
-    def watch(self, paths: Paths, *, stop: Any = None, **globs: Sequence[str]) -> Iterator[SourceReport]:
-        """Add paths, then follow their changes until ``stop`` (a threading.Event) is set."""
+    def watch(self, paths: Paths, *, stop: Any = None, **options: Any) -> Iterator[SourceReport]:
+        """Add paths, with the options of ``adding``, then follow their changes until ``stop`` (an Event) is set."""
         from pincite.acquire.watch import watch
 
-        yield from self.adding(paths, **globs)
+        yield from self.adding(paths, **options)
         for _ in watch(paths_of(paths), stop_event=stop):  # only the moment matters: the sync finds out what changed
-            yield from (report for report in self.adding(paths, **globs) if report.status != "unchanged")
+            yield from (report for report in self.adding(paths, **options) if report.status != "unchanged")
 
     def _holds(self, path: Path) -> bool:
         """Tell whether the library holds anything from a path."""
@@ -147,14 +190,13 @@ class Writing:
 
     def _build(self) -> Build:
         """Collect what building needs."""
-        return Build(self.store, self.models.encoder, self.settings.passage_pieces)
+        return Build(self.store, self.models.encoder, self.settings.passage_pieces, password=self.password)
 
-    def _embed_rest(self) -> None:
-        """Embed passages that lack a vector in the encoder's space, as after a change of encoder."""
-        from pincite.build.embed import embed_missing
-
-        if self.models.loaded_encoder is None and len(self.store.stats().spaces) <= 1:
-            return  # nothing was embedded in this run and there is one space: nothing can be missing
-        encoder = self.models.encoder()
-        while rest := self.store.unembedded(encoder.fingerprint, 512):
-            self.store.put_vectors(embed_missing(dict(rest), encoder), encoder.fingerprint)
+    def _embed_rest(self, build: Build) -> None:
+        """Embed passages that lack a vector, as after an interruption or a change of encoder."""
+        stats = self.store.stats()
+        is_one = len(stats.spaces) == 1 or not stats.passages
+        unloaded = self.models.loaded_encoder is None
+        if unloaded and is_one and not any(self.store.unembedded(space, 1) for space in stats.spaces):
+            return  # nothing is missing, and no model has to be loaded to see it
+        embed_rest(build)

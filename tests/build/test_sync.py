@@ -50,3 +50,52 @@ def test_what_could_not_be_opened_is_tried_again(library, tmp_path):
     assert [source.status for source in library.add(locked).sources] == ["failed"]
     locked.chmod(0o600)
     assert [source.status for source in library.add(locked).sources] == ["indexed"]
+
+
+def test_retry_reads_what_failed_was_unsupported_or_partly_read_and_nothing_else(library, tmp_path, monkeypatch):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "good.txt").write_text("Good.")
+    (docs / "bad.docx").write_bytes(b"PK\x03\x04")
+    (docs / "odd.bin").write_bytes(bytes(range(256)))
+    (docs / "part.txt").write_bytes(
+        b"Text with a wrong byte \xff in it, and enough others around it to be UTF-8: \xc3\xa9" * 9
+    )
+    settle(docs / "part.txt")
+    states = {Path(source.uri).name: source.status for source in library.add(docs).sources}
+    assert states == {"bad.docx": "failed", "good.txt": "indexed", "odd.bin": "unsupported", "part.txt": "partly"}
+    looked = []
+    real = module.load
+    monkeypatch.setattr(module, "load", lambda path: (looked.append(path.name), real(path))[1])
+    library.add(docs)
+    assert looked == ["bad.docx"]
+    looked.clear()
+    again = {Path(source.uri).name: source.status for source in library.retrying()}
+    assert (
+        again == {"bad.docx": "failed", "odd.bin": "unsupported", "part.txt": "updated"}
+        or again["part.txt"] == "partly"
+    )
+    assert looked == ["bad.docx", "odd.bin", "part.txt"]
+    assert [Path(source.uri).name for source in library.retrying(docs / "bad.docx")] == ["bad.docx"]
+    (docs / "bad.docx").unlink()
+    assert "removed" in {source.status for source in library.retrying()}
+    assert library.refresh().summary["removed"] == 0
+
+
+def test_a_password_opens_and_is_never_told_nor_kept(library, tmp_path):
+    from tests.data.make_pdf import Pdf, PdfPage, lines
+
+    path = tmp_path / "secret.pdf"
+    path.write_bytes(bytes(Pdf([PdfPage(lines(40, 500, ["The weir holds 4,200 litres."]))], password="hush-hush")))
+    [report] = library.add(path).sources
+    assert report.status == "failed" and "password" in report.reason and "PINCITE_PASSWORD" in report.fix
+    library.password = "wrong-one"
+    [report] = library.add(path).sources
+    assert report.status == "failed" and "wrong-one" not in report.reason + report.fix
+    library.password = "hush-hush"
+    [report] = library.add(path).sources
+    assert report.status == "indexed"
+    [hit] = library.search("weir litres", mode="keyword").hits
+    assert library.page_image(hit.passage.id).startswith(b"\x89PNG")
+    library.store.flush()
+    assert not any(b"hush-hush" in file.read_bytes() for file in library.path.rglob("*") if file.is_file())

@@ -10,7 +10,7 @@ from harness import DEPTH, Row, compete
 
 import pincite
 from pincite.acquire.given import text_source
-from pincite.build.sync import Build, commit, prepare
+from pincite.build.commit import Build, commit, prepare
 from pincite.find.search import search
 from pincite.models.encoders.openvino import OpenVinoEncoder
 from pincite.types import Hit

@@ -56,6 +56,7 @@ _BINARY_EXTENSIONS = {  # believed only when the content is a container of the r
     "ppt": "application/vnd.ms-powerpoint",
     "msg": "application/vnd.ms-outlook",
 }
+IMAGES = ("image/png", "image/jpeg", "image/tiff", "image/gif", "image/webp", "image/bmp")  # text may be recognised on
 _TABLES = tomllib.loads((Path(__file__).parent / "extensions.toml").read_text(encoding="utf-8"))
 CODE_TYPES, DATA_TYPES = tuple(_TABLES["code"]), tuple(_TABLES["data"])
 _BY_EXTENSION = {

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import cast
 
 from pincite.acquire.archive import ARCHIVES
-from pincite.acquire.identify import CODE_TYPES, DATA_TYPES
+from pincite.acquire.identify import CODE_TYPES, DATA_TYPES, IMAGES
 from pincite.acquire.load import load
 from pincite.acquire.readers.base import Reader
+from pincite.acquire.recognise import read_image, read_pdf
 from pincite.acquire.sandbox import sandboxed
 from pincite.acquire.uri import document_id, path_of, shown, uri_of
 from pincite.errors import SourceError, SourceUndecodable, SourceUnsupported
 from pincite.types import Reading, Scalar, Source
 
-__all__ = ["READERS", "document_id", "load", "path_of", "read", "uri_of"]
+__all__ = ["READERS", "REVISIONS", "document_id", "is_read_in_child", "load", "path_of", "read", "uri_of"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OPEN = "application/vnd.oasis.opendocument."
 # Media type: a reader, or the name of the module in readers/ whose ``read`` is one (imported at first use).
-READERS: dict[str, Reader | str] = {
+READERS: dict[str, Reader | Callable[..., Reading] | str] = {
     "text/plain": "text",
     "text/x-asciidoc": "markup",
     "text/x-tex": "markup",
@@ -30,7 +32,8 @@ READERS: dict[str, Reader | str] = {
     "text/markdown": "markdown",
     "text/html": "html",
     "text/x-rst": "rst",
-    "application/pdf": sandboxed("pdf"),
+    "application/pdf": read_pdf,
+    **dict.fromkeys(IMAGES, read_image),
     f"{_OFFICE}wordprocessingml.document": sandboxed("docx"),
     f"{_OFFICE}presentationml.presentation": sandboxed("pptx"),
     **dict.fromkeys(
@@ -51,6 +54,9 @@ READERS: dict[str, Reader | str] = {
     **dict.fromkeys(CODE_TYPES, "code"),
     **dict.fromkeys(DATA_TYPES, "data"),
 }
+# How often a media type's reader was improved, where that is more than once: what an older one read is read again.
+REVISIONS = {"application/pdf": 2, **dict.fromkeys(IMAGES, 2)}
+_WITH_PASSWORD = frozenset({"application/pdf"})
 _AS_TEXT = "Save it as text, Markdown or HTML, and add that."
 _CURRENT = "Save it in the current format of the program, and add that."
 _UNREAD = {  # the beginning of a media type: what people call it, and what to do
@@ -61,19 +67,20 @@ _UNREAD = {  # the beginning of a media type: what people call it, and what to d
     "application/x-ole": ("an office document of before 2007", _CURRENT),
     "application/vnd.rar": ("an archive", "Unpack it, and add what is inside."),
     "application/x-7z": ("an archive", "Unpack it, and add what is inside."),
-    "image/": ("an image", _AS_TEXT),
+    "image/": ("an image", "Save it as PNG, and add that."),
     "audio/": ("a sound", "Add what is said in it, as subtitles or text."),
     "video/": ("a film", "Add what is said in it, as subtitles or text."),
 }
 _INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
-def read(source: Source, data: bytes) -> Reading:
+def read(source: Source, data: bytes, *, password: str = "") -> Reading:
     """Read a document with the reader of its media type.
 
     Args:
         source: what the bytes are.
         data: all of them.
+        password: opens the document if it is encrypted.
 
     Returns:
         The reading, its language detected where the reader left it open. Blocks are sorted, do not overlap, lie
@@ -86,7 +93,8 @@ def read(source: Source, data: bytes) -> Reading:
     path = path_of(source.uri)
     reader = _reader(source.media_type, shown(path.name))
     try:
-        reading = reader(data, shown(path.name), source.media_type)
+        options = {"password": password} if source.media_type in _WITH_PASSWORD else {}
+        reading = reader(data, shown(path.name), source.media_type, **options)
     except SourceError as error:
         raise type(error)(f"{shown(path)}: {error}", fix=error.fix) from error
     _check(reading, shown(path))
@@ -94,7 +102,12 @@ def read(source: Source, data: bytes) -> Reading:
     return replace(reading, language=language, metadata={**reading.metadata, **_invisible(reading.text)})
 
 
-def _reader(media_type: str, name: str) -> Reader:
+def is_read_in_child(media_type: str) -> bool:
+    """Tell whether documents of a media type are read by another process, so that several may be at a time."""
+    return callable(READERS.get(media_type))
+
+
+def _reader(media_type: str, name: str) -> Callable[..., Reading]:
     """Find a media type's reader."""
     entry = READERS.get(media_type)
     if entry is None:

@@ -93,18 +93,22 @@ def call_in_child(module: str, function: str, data: bytes, *, seconds: float | N
     if seconds is None:
         seconds = min(_MOST_SECONDS, _BASE_SECONDS + _SECONDS_PER_MEGABYTE * len(data) / (1 << 20))
     request = Request(module if "." in module else _READERS + module, function, arguments, seconds)
-    with _lock:
-        worker = _ready_worker()
-        used = worker.count > 0
-        try:
-            return worker.call(request, data)
-        except _Crashed as crash:
-            if not used:
-                raise SourceUndecodable(f"It crashed its reader ({crash}).", fix=_RESAVE) from crash
-        try:  # the worker may have been harmed by a document before
-            return _ready_worker().call(request, data)
-        except _Crashed as crash:
+    worker = _taken()
+    used = worker.count > 0
+    try:
+        return worker.call(request, data)
+    except _Crashed as crash:
+        if not used or worker.stopped:
             raise SourceUndecodable(f"It crashed its reader ({crash}).", fix=_RESAVE) from crash
+    finally:
+        _given_back(worker)
+    worker = _taken(fresh=True)  # the other may have been harmed by a document before
+    try:
+        return worker.call(request, data)
+    except _Crashed as crash:
+        raise SourceUndecodable(f"It crashed its reader ({crash}).", fix=_RESAVE) from crash
+    finally:
+        _given_back(worker)
 
 
 class _Crashed(Exception):
@@ -118,6 +122,7 @@ class _Worker:
         """Start it."""
         self.count = 0  # documents given to it
         self.open = True
+        self.stopped = False
         self._late = False
         # A new process is charged with the memory of the one that spawned it until it runs its own program.
         self._charged = _most_memory()
@@ -160,6 +165,11 @@ class _Worker:
             timer.cancel()
             if answer is None or answer.get("last"):
                 self.close()
+
+    def stop(self) -> None:
+        """End it from another thread: nobody waits for its answer any more."""
+        self.stopped = True
+        self._kill()
 
     def _too_late(self) -> None:
         self._late = True
@@ -251,22 +261,43 @@ def _over_memory() -> SourceTooLarge:
     return SourceTooLarge(f"It needed more than {MEMORY / (1 << 30):.2g} GiB of memory to read.", fix=_SPLIT)
 
 
-# --- the one worker of this process
+# --- the workers of this process: as many as there are threads that read at the same time
 
 _lock = threading.Lock()
-_workers: list[_Worker] = []  # none or one
+_idle: list[_Worker] = []
+_busy: set[_Worker] = set()
 
 
-def _ready_worker() -> _Worker:
-    """Give the worker, a new one if there is none or the last one ended."""
-    if not _workers or not _workers[0].alive():
-        close()
-        _workers.append(_Worker())
-    return _workers[0]
+def _taken(*, fresh: bool = False) -> _Worker:
+    """Give a worker that no other thread uses, a new one if there is none or it must be."""
+    with _lock:
+        worker = None if fresh or not _idle else _idle.pop()
+        if worker is not None and not worker.alive():
+            worker.close()
+            worker = None
+        worker = worker or _Worker()
+        _busy.add(worker)
+    return worker
+
+
+def _given_back(worker: _Worker) -> None:
+    """Let the next document have it, unless it ended."""
+    with _lock:
+        _busy.discard(worker)
+        if worker.open:
+            _idle.append(worker)
+
+
+def stop_reading() -> None:
+    """End the workers that other threads wait for; their documents fail."""
+    with _lock:
+        for worker in _busy:
+            worker.stop()
 
 
 @atexit.register
 def close() -> None:
-    """End the worker, if there is one; the next document starts another."""
-    while _workers:
-        _workers.pop().close()
+    """End the workers that nobody waits for; the next document starts another."""
+    with _lock:
+        while _idle:
+            _idle.pop().close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +76,19 @@ def selected(store: Store, paths: Sequence[Path]) -> list[Selection]:
     """Give the selections for some paths, with the globs they were added with."""
     known = {root.path: root for root in roots(store)}
     return [known.get(path, Selection(path)) for path in paths]
+
+
+def failing(store: Store, paths: Sequence[Path] | None, states: Collection[str]) -> list[Selection]:
+    """Select the files whose state is one of some, or of what is inside them; only those at or below some paths."""
+    within = None if paths is None else [uri_of(path).rstrip("/") for path in paths]
+    found: dict[Path, None] = {}
+    for record in store.sources():
+        uri = record.source.uri
+        if record.status not in states or not uri.startswith("file://"):
+            continue
+        if within is None or any(uri == top or uri.startswith(top + "/") for top in within):
+            found[path_of(uri)] = None
+    return [Selection(path) for path in found]
 
 
 def _keep(store: Store, selections: Iterable[Selection]) -> None:

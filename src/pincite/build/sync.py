@@ -8,29 +8,25 @@ may have the same size: git calls such entries racy, and so do we.)
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pincite.acquire.crawl import Found, Skipped, crawl
 from pincite.acquire.ignore import Rules, read_rules
 from pincite.acquire.members import CONTAINERS, members
-from pincite.acquire.read import document_id, load, path_of, read, uri_of
-from pincite.build.chunk import chunk
-from pincite.build.embed import embed_missing
+from pincite.acquire.read import load, path_of, read, uri_of
+from pincite.build.ahead import Pending, read_ahead
+from pincite.build.commit import Build, Prepared, commit, prepare
+from pincite.build.outdated import newer_readers
 from pincite.errors import PathMissing, SourceError, SourceUnsupported
-from pincite.models.protocols import Encoder
 from pincite.reports import SourceReport
-from pincite.store.hashing import embedding_hash
 from pincite.store.protocol import SourceRecord, Store
-from pincite.types import Document, Reading, Source, Span, Status, searched_text
+from pincite.types import Source, Status
 
 _RACY_NS = 2_000_000_000  # the coarsest file time in use: FAT's two seconds
-_BATCH_PASSAGES = 512  # embedded together; more would only delay the first commit
-_BATCH_CHARS = 4_000_000  # of text held before it is committed
+
+_Item = SourceReport | Prepared | Pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +36,6 @@ class Selection:
     path: Path
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """What building needs. The encoder is called for when first needed: an unchanged folder needs none."""
-
-    store: Store
-    encoder: Callable[[], Encoder]
-    passage_pieces: int = 128
-    retry: bool = False  # read again what failed or was unsupported: a newer reader may do better
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A document that is read and cut, but not yet committed."""
-
-    document: Document
-    spans: list[Span]
-    warnings: tuple[str, ...]
-    texts: dict[str, str]  # searched text by embedding hash
 
 
 def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport]:
@@ -87,7 +63,7 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
             raise PathMissing(f"There is no {selection.path}.", fix="Check the path.")
     touched: list[Source] = []
     known = {record.source.uri: record for selection in selections for record in _below(selection.path, build.store)}
-    yield from commit(_looked_at(present, known, build, seen, touched), build)
+    yield from commit(read_ahead(_looked_at(present, known, build, seen, touched), build), build)
     if touched:
         with build.store.together():
             for source in touched:
@@ -96,86 +72,23 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
     build.store.collect_garbage()  # only now: a renamed file's vectors outlive its old name
 
 
-def commit(items: Iterable[SourceReport | Prepared], build: Build) -> Iterator[SourceReport]:
-    """Embed and commit prepared documents, in batches; reports pass through."""
-    batch: list[Prepared] = []
-    passages = chars = 0
-    for item in items:
-        if isinstance(item, SourceReport):
-            yield item
-            continue
-        batch.append(item)
-        passages += len(item.spans)
-        chars += len(item.document.text)
-        if passages >= _BATCH_PASSAGES or chars >= _BATCH_CHARS:
-            yield from _commit_batch(batch, build)
-            batch, passages, chars = [], 0, 0
-    yield from _commit_batch(batch, build)
-
-
-def prepare(source: Source, reading: Reading, build: Build) -> Prepared:
-    """Cut a reading into passages."""
-    document = Document(
-        id=document_id(source.uri),
-        source=source,
-        version=0,
-        text=reading.text,
-        title=reading.title,
-        blocks=reading.blocks,
-        pages=reading.pages,
-        metadata=reading.metadata,
-        language=reading.language,
-    )
-    spans = chunk(document, build.encoder().pieces, limit=build.passage_pieces)
-    texts = [searched_text(span.context, document.text[span.start : span.end]) for span in spans]
-    return Prepared(document, spans, reading.warnings, {embedding_hash(text): text for text in texts})
-
-
-def _commit_batch(batch: Sequence[Prepared], build: Build) -> Iterator[SourceReport]:
-    """Embed what is new in the batch in one go, and commit whole documents; report them once they are on disk."""
-    if not batch:
-        return
-    encoder = build.encoder()
-    texts = {key: text for prepared in batch for key, text in prepared.texts.items()}
-    known = build.store.known_hashes(list(texts), encoder.fingerprint)
-    vectors = embed_missing({key: text for key, text in texts.items() if key not in known}, encoder)
-    with build.store.together():
-        reports = [_commit_one(prepared, vectors, encoder.fingerprint, build.store) for prepared in batch]
-    yield from reports
-
-
-def _commit_one(
-    prepared: Prepared, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str, store: Store
-) -> SourceReport:
-    """Write one document with the vectors that are new."""
-    source = prepared.document.source
-    before = store.source(source.uri)
-    new = {key: vectors[key] for key in prepared.texts if key in vectors}
-    warnings = "; ".join(prepared.warnings)
-    receipt = store.put_document(prepared.document, prepared.spans, new, fingerprint, warnings)
-    updated = before is not None and before.version > 0
-    return SourceReport(
-        uri=source.uri,
-        status="partly" if warnings else "updated" if updated else "indexed",
-        version=receipt.version,
-        passages=receipt.passages,
-        embedded=len(new),
-        reason=warnings,
-    )
-
-
 def _looked_at(
     selections: Sequence[Selection],
     known: Mapping[str, SourceRecord],
     build: Build,
     seen: set[str],
     touched: list[Source],
-) -> Iterator[SourceReport | Prepared]:
+) -> Iterator[_Item]:
     """Look at each file; every URI met goes into ``seen``, what was hashed and had not changed into ``touched``."""
+    since = newer_readers(build.store, keep=bool(build.retry))
     for selection in selections:
         rules = read_rules(selection.exclude)[0] if selection.exclude else None
-        look = _Look(build, known, seen, touched, selection.path, rules)
-        for item in crawl([selection.path], include=selection.include, exclude=selection.exclude):
+        look = _Look(build, known, seen, touched, selection.path, rules, since)
+        found = list(crawl([selection.path], include=selection.include, exclude=selection.exclude))
+        build.pace.find(item.size for item in found if isinstance(item, Found))
+        for item in found:
+            build.pace.pass_by(item.size if isinstance(item, Found) else 0)
+            build.tell(build.pace)
             if item.uri in seen:
                 continue
             seen.add(item.uri)
@@ -203,12 +116,12 @@ class _Look:
     touched: list[Source]
     root: Path
     excluded: Rules | None  # as the crawl has them, for what is inside archives
+    since: Mapping[str, int]  # when a newer reader of a media type came, nanoseconds since the epoch
 
-    def at(self, found: Found) -> Iterator[SourceReport | Prepared]:
+    def at(self, found: Found) -> Iterator[_Item]:
         """Compare a file with its record, and read it, and what is inside, if it may have changed."""
         record = self.known.get(found.uri)
-        again = self.build.retry and record is not None and record.status in ("failed", "unsupported")
-        if record is not None and not again and _settled(found, record):
+        if record is not None and not self._again(record) and _settled(found, record):
             yield _as_recorded(record)
             yield from map(_as_recorded, self._inside(record))
             return
@@ -220,50 +133,69 @@ class _Look:
         else:
             yield from self._read(source, data, record)
 
-    def _read(self, source: Source, data: bytes, record: SourceRecord | None) -> Iterator[SourceReport | Prepared]:
+    def _again(self, record: SourceRecord) -> bool:
+        """Tell whether something is to be read again, or something inside it, though it has not changed."""
+        if not self.build.retry:
+            return False
+        if record.status in self.build.retry or self._is_outdated(record):
+            return True
+        if record.source.media_type not in CONTAINERS:
+            return False
+        states = self.build.retry if "partly" in self.build.retry else ()  # or every add would unpack it again
+        inside = self.build.store.sources(record.source.uri + "/")
+        return any(inner.status in states or self._is_outdated(inner) for inner in inside)
+
+    def _is_outdated(self, record: SourceRecord) -> bool:
+        """Tell whether an older reader read it."""
+        return record.checked_ns < self.since.get(record.source.media_type, 0)
+
+    def _is_same(self, source: Source, record: SourceRecord | None) -> bool:
+        """Tell whether bytes are those that are recorded, and need not be read again."""
+        if record is None or not record.version or source.content_hash != record.source.content_hash:
+            return False
+        return not (self._is_outdated(record) or (record.status == "partly" and "partly" in self.build.retry))
+
+    def _read(self, source: Source, data: bytes, record: SourceRecord | None) -> Iterator[_Item]:
         """Read bytes that are not as recorded; what is inside comes first, so that the whole is settled last."""
-        if record is not None and record.version and source.content_hash == record.source.content_hash:
+        if record is not None and self._is_same(source, record):
             self.touched.append(source)
             yield _as_recorded(record)
-            if record.status != "failed":
+            if source.media_type in CONTAINERS and (record.status == "failed" or self._again(record)):
+                yield from self._members(source, data)  # what is inside failed, and can be read again
+            else:
                 yield from map(_as_recorded, self._inside(record))
-            elif source.media_type in CONTAINERS:  # what is inside failed with it, and can be read again
-                yield from self._members(source, data)
+            return
+        if source.media_type not in CONTAINERS:
+            yield Pending(source, data, lambda error: self._failed(source, record, error))
             return
         try:
             prepared = prepare(source, read(source, data), self.build)
         except SourceError as error:
             yield from self._failed(source, record, error)
             return
-        if source.media_type in CONTAINERS:
-            warning = yield from self._members(source, data)
-            prepared = replace(prepared, warnings=(*prepared.warnings, *warning))
-        yield prepared
+        warning = yield from self._members(source, data)
+        yield replace(prepared, warnings=(*prepared.warnings, *warning))
 
-    def _members(self, source: Source, data: bytes) -> Generator[SourceReport | Prepared, None, tuple[str, ...]]:
+    def _members(self, source: Source, data: bytes) -> Generator[_Item, None, tuple[str, ...]]:
         """Read what is inside an archive or mail; give a warning if not all of it could be listed."""
         try:
             for inner, content in members(source, data):
                 if inner.uri in self.seen or self._is_excluded(inner.uri):
                     continue
                 self.seen.add(inner.uri)
-                record = self.known.get(inner.uri)
-                if isinstance(content, SourceError):
-                    yield self._failure(inner, record, content)
-                elif record is not None and record.version and inner.content_hash == record.source.content_hash:
-                    self.touched.append(inner)
-                    yield _as_recorded(record)
-                else:
-                    yield self._member(inner, content, record)
+                yield self._member(inner, content)
         except SourceError as error:
             return (f"Not all that is inside was read: {error}",)
         return ()
 
-    def _member(self, source: Source, data: bytes, record: SourceRecord | None) -> SourceReport | Prepared:
-        try:
-            return prepare(source, read(source, data), self.build)
-        except SourceError as error:
-            return self._failure(source, record, error)
+    def _member(self, source: Source, content: bytes | SourceError) -> _Item:
+        record = self.known.get(source.uri)
+        if isinstance(content, SourceError):
+            return self._failure(source, record, content)
+        if record is not None and self._is_same(source, record):
+            self.touched.append(source)
+            return _as_recorded(record)
+        return Pending(source, content, lambda error: iter((self._failure(source, record, error),)))
 
     def _is_excluded(self, uri: str) -> bool:
         """Tell whether the selection's patterns leave out something inside an archive."""

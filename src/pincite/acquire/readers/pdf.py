@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby
 from typing import Any
@@ -23,8 +23,9 @@ from pincite.acquire.readers.pdf_page import (
     unmapped_share,
     upright_textpage,
 )
+from pincite.acquire.readers.scan import Scanned, doubts, page_of
 from pincite.errors import SourceTooLarge, SourceUndecodable
-from pincite.types import Block, Reading
+from pincite.types import Block, Reading, Scalar
 
 _MOST_PAGES = 20_000
 _MOST_BROKEN = 50  # pages in a row that cannot be read: the document has fewer than it says
@@ -32,7 +33,9 @@ _FEW = 20  # characters; a page with fewer and a large image is a scan with a st
 _LARGE = 0.5  # of the page's area
 _MANY_PATHS = 50  # on a page without text: letters drawn as outlines
 _UNMAPPED = 0.3  # share of characters without a meaning from which a page counts as unreadable
-_RECOGNISE = "Run a text recognition program such as OCRmyPDF over it, and add what that makes."
+_RECOGNISE = "Install Tesseract (the program tesseract), then run `pincite add --retry`."
+_UNLOCK = "Put its password into the environment variable PINCITE_PASSWORD, or save a copy without one; add it again."
+_RECOGNISABLE = ("image", "unmapped")
 _TROUBLES = {
     "image": "{} without text: text recognition (OCR) is needed",
     "unmapped": "{} with fonts that do not say which letters they draw: text recognition (OCR) is needed",
@@ -41,15 +44,42 @@ _TROUBLES = {
 }
 
 
-def read(data: bytes, name: str, media_type: str) -> Reading:
-    """Read a PDF; see ``Reader``. It is meant to run in the child: PDFium is native code, and PDFs are hostile."""
-    with closing(opened(data)) as document:
+def read(
+    data: bytes,
+    name: str,
+    media_type: str,
+    *,
+    password: str = "",
+    list_scans: bool = False,
+    scans: Mapping[str, Scanned] | None = None,
+) -> Reading | list[tuple[int, float]]:
+    """Read a PDF; see ``Reader``. It is meant to run in the child: PDFium is native code, and PDFs are hostile.
+
+    Args:
+        data: the document.
+        name: its file name.
+        media_type: what it is.
+        password: opens it if it is encrypted.
+        list_scans: where pages need text recognition, give only their (number, width in points) instead of a reading.
+        scans: what was recognised, by page number.
+
+    Returns:
+        The reading, or the pages that need text recognition.
+
+    Raises:
+        SourceError: as for every reader.
+    """
+    with closing(opened(data, password)) as document:
         form = _form(document)
         pages = _pages(document, form)
         outline = list(outline_of(document))
         metadata = metadata_of(document)
         title = stated_title(document)
-    warnings = _troubles(pages)
+        unread = [number for number, page in enumerate(pages) if page.trouble in _RECOGNISABLE]
+        if list_scans and unread:
+            return [(number + 1, document.get_page_size(number)[0]) for number in unread]
+    doubtful = _put_in(pages, scans or {}, metadata)
+    warnings = [*_troubles(pages), *doubtful]
     mark_furniture(pages)
     mark_headings(pages, outline)
     composer = Composer(pages)
@@ -63,20 +93,29 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     return Reading(text, title, tuple(composer.blocks), tuple(composer.pages), metadata, warnings=tuple(warnings))
 
 
-def opened(data: bytes) -> Any:
-    """Open a PDF; SourceUndecodable if it is encrypted or damaged."""
+def _put_in(pages: list[PageText], scans: Mapping[str, Scanned], metadata: dict[str, Scalar]) -> list[str]:
+    """Put what was recognised in place of pages that say nothing; give what is to be doubted."""
+    recognised = {int(number) - 1: scan for number, scan in scans.items()}
+    for number, scan in recognised.items():
+        pages[number] = page_of(scan, number, pages[number].label)
+    if recognised:
+        metadata["recognised_pages"] = len(recognised)
+    return doubts(recognised)
+
+
+def opened(data: bytes, password: str = "") -> Any:
+    """Open a PDF; SourceUndecodable if it is encrypted and the password does not open it, or it is damaged."""
     import pypdfium2
     import pypdfium2.raw as pdfium
 
     try:
-        document = pypdfium2.PdfDocument(data)
+        document = pypdfium2.PdfDocument(data, password=password or None)
         count = len(document)
     except pypdfium2.PdfiumError as error:
         code = getattr(error, "err_code", None)
         if code == pdfium.FPDF_ERR_PASSWORD:
-            raise SourceUndecodable(
-                "It is encrypted and needs its password.", fix="Save a copy without a password, and add that."
-            ) from error
+            told = "The password that was given does not open it" if password else "It is encrypted"
+            raise SourceUndecodable(f"{told}: it needs its password.", fix=_UNLOCK) from error
         if code == pdfium.FPDF_ERR_SECURITY:
             raise SourceUndecodable(
                 "It is encrypted in a way that is not known.", fix="Save a copy without encryption, and add that."
@@ -144,7 +183,7 @@ def _page_text(page: Any, number: int, label: str, form: Any) -> PageText:
         raw = characters(glyphs, count)
         lines = without_hidden(page, lines_of(number, raw, glyphs, frame), raw, glyphs, frame)
         trouble = _trouble(page, raw, frame.size)
-        return PageText(raw, lines, notes_of(page, form), label, trouble)
+        return PageText(raw, lines, notes_of(page, form), label, trouble=trouble)
 
 
 def _trouble(page: Any, raw: str, size: tuple[float, float]) -> str:

@@ -29,7 +29,7 @@ _INK = (0xD0, 0x20, 0x20, 0xFF)
 _PEN = 1.0  # points: the width of the lines around a box, and its distance from the words
 
 
-def page_image(document: Document, start: int, end: int, *, scale: float = 2.0) -> bytes:
+def page_image(document: Document, start: int, end: int, *, scale: float = 2.0, password: str = "") -> bytes:
     """Paint the page on which a span starts, with the span boxed.
 
     Args:
@@ -37,6 +37,7 @@ def page_image(document: Document, start: int, end: int, *, scale: float = 2.0) 
         start: where the span starts in its text.
         end: where it ends.
         scale: pixels for each point.
+        password: opens the file if it is encrypted.
 
     Returns:
         The image, PNG.
@@ -53,12 +54,12 @@ def page_image(document: Document, start: int, end: int, *, scale: float = 2.0) 
     if now.content_hash != source.content_hash:
         message = f"{document.title} has changed since version {document.version} was read."
         raise SourceUnreadable(message, fix="Search again, which reads the new version.")
-    found = boxes(data, document.pages, start, end)
+    found = boxes(data, document.pages, start, end, password=password)
     number = found[0][0] if found else max(page.number for page in document.pages if page.start <= start)
-    return painted(data, number, [box for box in found if box[0] == number], scale)
+    return painted(data, number, [box for box in found if box[0] == number], scale, password=password)
 
 
-def boxes(data: bytes, pages: Sequence[Page], start: int, end: int) -> list[Box]:
+def boxes(data: bytes, pages: Sequence[Page], start: int, end: int, *, password: str = "") -> list[Box]:
     """Give the boxes around the words of a span, one for each line of it, in order.
 
     Args:
@@ -66,6 +67,7 @@ def boxes(data: bytes, pages: Sequence[Page], start: int, end: int) -> list[Box]
         pages: the pages of its reading.
         start: where the span starts in the text.
         end: where it ends.
+        password: opens the file if it is encrypted.
 
     Returns:
         The boxes.
@@ -74,12 +76,38 @@ def boxes(data: bytes, pages: Sequence[Page], start: int, end: int) -> list[Box]
         SourceError: the file cannot be read, or not in time.
     """
     spans = list(_spans(pages, start, end))
-    return [tuple(box) for box in call_in_child("pdf_boxes", "find_boxes", data, spans=spans)] if spans else []
+    found = call_in_child("pdf_boxes", "find_boxes", data, spans=spans, password=password) if spans else []
+    return sorted([tuple(box) for box in found] + list(_recognised(pages, start, end)), key=lambda box: box[0])
 
 
-def painted(data: bytes, page: int, found: Sequence[Box], scale: float) -> bytes:
+def painted(data: bytes, page: int, found: Sequence[Box], scale: float, *, password: str = "") -> bytes:
     """Paint a page (from 1) with boxes; see ``page_image``."""
-    return base64.b64decode(call_in_child("pdf_boxes", "paint", data, page=page, found=list(found), scale=scale))
+    image = call_in_child("pdf_boxes", "paint", data, page=page, found=list(found), scale=scale, password=password)
+    return base64.b64decode(image)
+
+
+def _recognised(pages: Sequence[Page], start: int, end: int) -> Iterator[Box]:
+    """Yield the boxes of recognised words in a span, those of one line joined."""
+    line: Box | None = None
+    for page in pages:
+        if page.end <= start or page.start >= end:
+            continue
+        for word in page.places.split():
+            span, is_word, sides = word.partition("#")
+            if not is_word:
+                continue
+            offset, length = map(int, span.split("+"))
+            if not (page.start + offset < end and start < page.start + offset + length):
+                continue
+            x0, y0, x1, y1 = map(float, sides.split(","))
+            if line and line[0] == page.number and line[1] < x0 and min(line[4], y1) - max(line[2], y0) > 0:
+                line = (page.number, line[1], min(line[2], y0), x1, max(line[4], y1))
+                continue
+            if line:
+                yield line
+            line = (page.number, x0, y0, x1, y1)
+    if line:
+        yield line
 
 
 def _spans(pages: Sequence[Page], start: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -88,7 +116,9 @@ def _spans(pages: Sequence[Page], start: int, end: int) -> Iterator[tuple[int, i
         if page.end <= start or page.start >= end:
             continue
         for run in page.places.split():
-            span, _, raw = run.partition("@")
+            span, is_character, raw = run.partition("@")
+            if not is_character:  # a recognised word
+                continue
             offset, length = map(int, span.split("+"))
             first, behind = page.start + offset, page.start + offset + length
             if int(raw) < 0 and first < end and start < behind:
@@ -100,10 +130,10 @@ def _spans(pages: Sequence[Page], start: int, end: int) -> Iterator[tuple[int, i
 # --- in the child
 
 
-def find_boxes(data: bytes, spans: list[tuple[int, int, int]]) -> list[Box]:
+def find_boxes(data: bytes, spans: list[tuple[int, int, int]], password: str = "") -> list[Box]:
     """Find the boxes of (page, first character, count)."""
     found: list[Box] = []
-    with closing(opened(data)) as document:
+    with closing(opened(data, password)) as document:
         for number in sorted({page for page, _, _ in spans}):
             with closing(document[number - 1]) as page, closing(upright_textpage(page)) as textpage:
                 frame, glyphs = frame_of(page), Glyphs(textpage)
@@ -162,9 +192,9 @@ def _note_box(page: Any, number: int) -> tuple[float, float, float, float]:
     return rectangle.left, rectangle.bottom, rectangle.right, rectangle.top
 
 
-def paint(data: bytes, page: int, found: list[Box], scale: float) -> str:
+def paint(data: bytes, page: int, found: list[Box], scale: float, password: str = "") -> str:
     """Paint a page with frames around boxes; give a PNG image as base64."""
-    with closing(opened(data)) as document:
+    with closing(opened(data, password)) as document:
         document.init_forms()
         with closing(document[page - 1]) as shown:
             scale = min(scale, _MOST_PIXELS / max(1.0, *shown.get_size()))

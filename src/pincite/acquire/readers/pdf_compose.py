@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -82,7 +82,7 @@ class Composer:
         if not leads_on or (goes_on and len(paragraphs) == 1):
             self._aside(page, number)
         start = self._length if self._page_start is None else self._page_start
-        places = " ".join(f"{at - start}+{length}@{raw}" for at, length, raw in self._runs)
+        places = " ".join(place for run in self._runs for place in _places(page, run, start))
         self.pages.append(Page(number + 1, page.label, start, self._length, places))
 
     # --- which lines belong together
@@ -212,6 +212,17 @@ class Composer:
             self._page_start = self._length if self._page_start is None else self._page_start
         self._parts.append(said)
         self._length += len(said)
+
+
+def _places(page: PageText, run: Run, start: int) -> Iterator[str]:
+    """Write where a run comes from: a character of the page, or the box around each recognised word, in points."""
+    at, length, raw = run
+    if not page.words or raw < 0:
+        yield f"{at - start}+{length}@{raw}"
+        return
+    for first, behind, *box in page.words:
+        if raw <= first and behind <= raw + length:
+            yield f"{at - start + first - raw}+{behind - first}#{','.join(f'{side:g}' for side in box)}"
 
 
 def _finished(block: Block, text: str) -> Block:

@@ -74,6 +74,7 @@ class PageText:
     lines: list[Line] = field(default_factory=list)
     notes: list[tuple[str, int]] = field(default_factory=list)  # what forms and annotations say, by annotation number
     label: str = ""
+    words: list[tuple[int, int, float, float, float, float]] = field(default_factory=list)  # recognised: span, box
     trouble: str = ""  # why it has less text than it should: "image", "unmapped", "damaged" or "long"
 
 

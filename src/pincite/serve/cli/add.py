@@ -6,27 +6,44 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from pincite.reports import SourceReport
+from pincite.errors import UsageError
+from pincite.reports import Pace, SourceReport
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import open_library
+
+if TYPE_CHECKING:
+    from pincite.library import Library
+
+_SOON = 2.0  # seconds after which an estimate means something
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or folder; .gitignore files are honoured")
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder; .gitignore files are honoured")
     parser.add_argument("--include", action="append", default=[], metavar="GLOB", help="take only files that match")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave out what matches")
     parser.add_argument("--watch", action="store_true", help="keep going and follow changes until Ctrl-C")
+    parser.add_argument(
+        "--retry",
+        action="store_true",
+        help="read again what failed, was not supported or was read only partly, there or in the whole library",
+    )
+    parser.add_argument(
+        "--password", metavar="TEXT", help="opens encrypted PDFs; others can see it while this runs: PINCITE_PASSWORD"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Add; 3 when a source failed, 1 when there was nothing to add."""
+    if not args.paths and not args.retry:
+        raise UsageError("There is no path.", fix="Name files or folders, or give --retry.")
     started = time.perf_counter()
+    progress = render.Progress()
     with open_library(args) as library:
-        globs = {"include": args.include, "exclude": args.exclude}
-        source = library.watch(args.paths, **globs) if args.watch else library.adding(args.paths, **globs)
-        counts = _show(source, as_json=args.json, watching=args.watch)
+        library.password = args.password or library.password
+        counts = _show(_reports(args, library, progress), progress, as_json=args.json, watching=args.watch)
     seconds = time.perf_counter() - started
     if args.json:
         render.emit({"summary": dict(counts) | {"seconds": round(seconds, 3)}})
@@ -38,11 +55,47 @@ def run(args: argparse.Namespace) -> int:
     return 3 if counts["failed"] or counts["partly"] else 0 if counts.total() else 1
 
 
-def _show(reports: Iterator[SourceReport], *, as_json: bool, watching: bool) -> Counter[str]:
+def _reports(args: argparse.Namespace, library: Library, progress: render.Progress) -> Iterator[SourceReport]:
+    """Start what the arguments ask for."""
+    started = time.monotonic()
+
+    def tell(pace: Pace) -> None:
+        progress.show(pace_line(pace, time.monotonic() - started))
+
+    if args.retry:
+        return library.retrying(args.paths or None, tell=tell)
+    adding = library.watch if args.watch else library.adding
+    return adding(args.paths, include=args.include, exclude=args.exclude, tell=tell)
+
+
+def pace_line(pace: Pace, seconds: float) -> str:
+    """Say how far an add is, how fast, and about how long it will take.
+
+    The rest is estimated from bytes read and passages embedded so far, whichever takes longer.
+
+    Args:
+        pace: how far.
+        seconds: since it began.
+
+    Returns:
+        One line for people.
+    """
+    seconds = max(seconds, 1e-3)
+    parts = [f"{pace.files:,} of {pace.files_found:,} files ({pace.files / seconds:,.0f}/s)"]
+    shares = [pace.bytes / pace.bytes_found if pace.bytes_found else 1.0]
+    if pace.to_embed:
+        parts.append(f"{pace.embedded:,} of {pace.to_embed:,} passages embedded ({pace.embedded / seconds:,.0f}/s)")
+        shares.append(shares[0] * pace.embedded / pace.to_embed)
+    left = seconds * (1 / min(shares) - 1) if min(shares) else None
+    if left is not None and seconds > _SOON:
+        parts.append(f"about {left:,.0f} s left" if left < 90 else f"about {left / 60:,.0f} min left")
+    return ", ".join(parts)
+
+
+def _show(reports: Iterator[SourceReport], progress: render.Progress, *, as_json: bool, watching: bool) -> Counter[str]:
     """Show reports as they come; count them by status."""
     names = ("indexed", "updated", "unchanged", "removed", "partly", "failed", "unsupported", "skipped")
     counts: Counter[str] = Counter(dict.fromkeys(names, 0))
-    progress = render.Progress()
     for report in reports:
         counts[report.status] += 1
         if as_json:
@@ -52,7 +105,5 @@ def _show(reports: Iterator[SourceReport], *, as_json: bool, watching: bool) -> 
             render.note(f"{report.status}: {render.shown_path(report.uri)}: {report.reason} {report.fix}".rstrip())
         elif watching and report.status in ("indexed", "updated", "removed"):
             render.note(f"{report.status}: {render.shown_path(report.uri)}")
-        else:
-            progress.count("Added", counts.total(), render.shown_path(report.uri))
     progress.end()
     return counts

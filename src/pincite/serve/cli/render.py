@@ -90,6 +90,10 @@ class Progress:
         """Show how far a run over many sources is."""
         self._show(f"{verb} {done}: {name}")
 
+    def show(self, text: str) -> None:
+        """Show any line."""
+        self._show(text)
+
     def end(self) -> None:
         """Leave the line."""
         if self._live and self._width:

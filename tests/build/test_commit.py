@@ -1,0 +1,155 @@
+"""Text first, vectors behind it; readers at work ahead of it; nothing lost when it is interrupted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pincite
+from pincite.build import ahead, commit
+from pincite.build.outdated import newer_readers
+from pincite.errors import ModelError
+from pincite.reports import Pace
+from tests.fakes import HashEncoder
+
+
+class SlowEncoder(HashEncoder):
+    """Encodes only when it is allowed to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed = threading.Event()
+        self.error: Exception | None = None
+
+    def encode(self, texts):
+        assert self.allowed.wait(30)
+        if self.error:
+            raise self.error
+        return super().encode(texts)
+
+
+@pytest.fixture
+def encoder() -> SlowEncoder:
+    return SlowEncoder()
+
+
+@pytest.fixture
+def library(tmp_path: Path, encoder: SlowEncoder, monkeypatch) -> Iterator[pincite.Library]:
+    monkeypatch.setattr(commit, "_BATCH_PASSAGES", 4)
+    with pincite.open(tmp_path / "t.pincite", encoder=encoder, generator="none") as opened:
+        yield opened
+        encoder.allowed.set()
+
+
+def folder(path: Path, count: int) -> Path:
+    path.mkdir()
+    for number in range(count):
+        (path / f"{number:03d}.txt").write_text(f"Document {number} says unique{number}.")
+    return path
+
+
+def test_keyword_search_finds_what_has_no_vector_yet_and_says_so(library, encoder, tmp_path):
+    adding = library.adding(folder(tmp_path / "docs", 12))
+    first = next(adding)
+    assert first.status == "indexed" and first.embedded == 1 and encoder.encoded == 0
+    found = library.search("unique0", mode="keyword", refresh=False)
+    assert [hit.passage.uri for hit in found.hits] == [first.uri] and found.stale == ()
+    encoder.allowed.set()  # the question is embedded too
+    assert len(list(adding)) == 11
+    assert encoder.encoded == 12
+    assert library.search("unique7", refresh=False).stale == ()
+
+
+def test_a_search_beside_it_says_that_vectors_are_missing(library, encoder, tmp_path):
+    adding = library.adding(folder(tmp_path / "docs", 12))
+    next(adding)
+    with pincite.open(library.path, encoder=HashEncoder(), generator="none") as other:
+        found = other.search("unique0", refresh=False)
+        assert len(found.stale) == 1 and "4 of 4 passages have no vector" in found.stale[0].reason
+        assert found.hits
+    encoder.allowed.set()
+    list(adding)
+
+
+def test_what_was_interrupted_is_embedded_by_the_next_add(library, encoder, tmp_path):
+    docs = folder(tmp_path / "docs", 12)
+    adding = library.adding(docs)
+    next(adding)
+    threading.Timer(0.2, encoder.allowed.set).start()
+    adding.close()
+    assert library.stats().passages == 4
+    assert len(library.store.unembedded(encoder.fingerprint, 100)) < 4  # the batch at hand was finished
+    library.add(docs)
+    assert library.stats().passages == 12 and library.store.unembedded(encoder.fingerprint, 1) == []
+    assert encoder.encoded == 12  # each once
+
+
+def test_an_add_that_changes_nothing_finds_what_lacks_a_vector(library, encoder, tmp_path, monkeypatch):
+    docs = folder(tmp_path / "docs", 8)
+    monkeypatch.setattr(commit.Follower, "_run", lambda self: None)  # as if killed
+    list(library.adding(docs)) if encoder.allowed.set() is None else None
+    assert library.store.unembedded(encoder.fingerprint, 1) == []
+    assert encoder.encoded == 8
+
+
+def test_a_single_batch_is_committed_with_its_vectors(library, encoder, tmp_path):
+    encoder.allowed.set()
+    reports = library.adding(folder(tmp_path / "docs", 3))
+    assert next(reports).embedded == 1
+    assert library.store.unembedded(encoder.fingerprint, 1) == []
+    list(reports)
+
+
+def test_an_encoder_that_fails_is_told_and_the_text_stays(library, encoder, tmp_path):
+    encoder.error = ModelError("It broke.", fix="Mend it.")
+    encoder.allowed.set()
+    with pytest.raises(ModelError, match="broke"):
+        library.add(folder(tmp_path / "docs", 12))
+    assert library.search("unique0", mode="keyword", refresh=False).hits
+
+
+def test_the_pace_is_told(library, encoder, tmp_path):
+    encoder.allowed.set()
+    seen: list[tuple[int, int, int, int]] = []
+
+    def tell(pace: Pace) -> None:
+        seen.append((pace.files, pace.files_found, pace.embedded, pace.to_embed))
+
+    list(library.adding(folder(tmp_path / "docs", 9), tell=tell))
+    assert [files for files, *_ in seen] == sorted(files for files, *_ in seen)
+    assert seen[0][:2] == (1, 9) and max(seen)[:2] == (9, 9)
+
+
+def test_several_documents_are_read_at_a_time_in_order(library, encoder, tmp_path, monkeypatch):
+    encoder.allowed.set()
+    together = threading.Barrier(2, timeout=30)  # passed only if two are read at once
+
+    def read(source, data, *, password=""):
+        together.wait()
+        return pincite.types.Reading(data.decode(), "t")
+
+    monkeypatch.setattr(ahead, "read", read)
+    monkeypatch.setattr(ahead, "_READERS", 2)
+    monkeypatch.setattr(ahead, "is_read_in_child", lambda kind: True)
+    reports = library.add(folder(tmp_path / "docs", 6)).sources
+    assert [report.uri for report in reports] == sorted(report.uri for report in reports)
+    assert {report.status for report in reports} == {"indexed"}
+
+
+def test_what_an_older_reader_read_is_read_again_once(library, encoder, tmp_path, monkeypatch):
+    from tests.build.test_sync import settle
+
+    encoder.allowed.set()
+    docs = folder(tmp_path / "docs", 2)
+    settle(docs / "001.txt")
+    library.add(docs)
+    assert newer_readers(library.store, keep=False).keys() >= {"application/pdf"}
+    assert {source.status for source in library.add(docs).sources} == {"unchanged"}
+    monkeypatch.setattr("pincite.build.outdated.REVISIONS", {"text/plain": 2})
+    assert {source.status for source in library.refresh().sources} == {"unchanged"}  # a search does not wait for it
+    again = library.add(docs).sources
+    assert [(source.status, source.version, source.embedded) for source in again] == [("updated", 1, 0)] * 2
+    assert {source.status for source in library.add(docs).sources} == {"unchanged"}
