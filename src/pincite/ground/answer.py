@@ -15,13 +15,13 @@ from pincite.generate.form import ABSTAIN, ASKED
 from pincite.generate.prompt import POLICY, Prompt, build_prompt
 from pincite.generate.relevance import Terms
 from pincite.generate.reply import Draft, draft, reply
+from pincite.ground.claims import split_claims
 from pincite.ground.compose import Writer
 from pincite.ground.run import LazyVerifier, Run
 from pincite.ground.sufficiency import Sufficiency, judge
 from pincite.ground.telling import Telling
 from pincite.ground.verify import calibrated
 from pincite.models.protocols import Encoder, Form, GenerationOptions, Generator
-from pincite.text import sentences
 from pincite.types import Answer, DoneEvent, Event, EvidenceSet, Hit, Passage, TokenEvent, Trace
 
 Quotes = Literal["auto", "always", "when_needed"]
@@ -230,15 +230,20 @@ def _written(
         reused_tokens=written.reused_tokens,
         removed=prompt.removed,
     )
-    if aside and written.reason == "length":
-        return _whole_sentences(written.text)
-    if written.reason != "stop":
+    if written.reason == "stop" and not written.text.strip():
+        run.find("draft_empty", f"{model.name} wrote nothing; the answer is made of quotes.")
+    if written.reason == "stop":
+        return written.text
+    whole = _whole_sentences(written.text)
+    if not (aside and written.reason == "length"):
+        rest = written.text[len(whole) :].strip()
         run.find(
             "draft_incomplete",
-            f"{model.name} {_BROKEN[written.reason]}, so its text is incomplete.",
+            f"{model.name} {_BROKEN[written.reason]}, so its text is incomplete"
+            + (f"; left out is {rest[:80]!r}." if rest else "."),
             "Raise answer_tokens or answer_seconds.",
         )
-    return written.text
+    return whole
 
 
 def _heard(pieces: Coroutine[str, None, Draft], telling: Telling) -> Coroutine[Event, None, Draft]:
@@ -255,10 +260,10 @@ def _heard(pieces: Coroutine[str, None, Draft], telling: Telling) -> Coroutine[E
 
 
 def _whole_sentences(text: str) -> str:
-    """Leave out a last sentence that was cut off."""
-    spans = sentences(text)
-    unfinished = spans and not text[: spans[-1][1]].rstrip("\"'”’)»").endswith((".", "!", "?", "…", "。", "！", "？"))
-    return text[: spans[-1][0]] if unfinished else text
+    """Leave out a last sentence that was cut off: half a sentence may seem to be supported."""
+    claims = split_claims(text)
+    unfinished = claims and not claims[-1].plain.rstrip("\"'”’)»").endswith((".", "!", "?", "…", "。", "！", "？"))
+    return text[: claims[-1].start] if unfinished else text
 
 
 def _done(

@@ -94,7 +94,8 @@ class Reply:
         choice = choices[0] if isinstance(choices[0], dict) else {}
         delta = choice.get("delta") or choice.get("message")
         text = delta.get("content") if isinstance(delta, dict) else None
-        if not isinstance(delta, dict | None) or not isinstance(text, str | None) or (delta is None and not choice):
+        known = not choice.keys().isdisjoint(("delta", "message", "finish_reason"))
+        if not isinstance(delta, dict | None) or not isinstance(text, str | None) or not known:
             raise EndpointInvalid("The endpoint sends a choice without text.", fix="Look into the server's log.")
         reason = choice.get("finish_reason")
         self._reason = reason if isinstance(reason, str) else self._reason
