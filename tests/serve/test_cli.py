@@ -287,6 +287,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "remove",
         "check",
         "evaluate",
+        "cases",
         "models",
         "doctor",
         "config",
