@@ -35,8 +35,8 @@ class Searched:
 
 def ranks(scores: Mapping[int, float]) -> dict[int, int]:
     """Give each key its rank, from 1, by (-score, key)."""
-    order = sorted(scores, key=lambda key: (-scores[key], key))
-    return {key: rank for rank, key in enumerate(order, start=1)}
+    order = sorted((-score, key) for key, score in scores.items())
+    return {key: rank for rank, (_, key) in enumerate(order, start=1)}
 
 
 def placed(hits: Sequence[Hit], scores: Mapping[str, Mapping[int, float]]) -> tuple[Hit, ...]:

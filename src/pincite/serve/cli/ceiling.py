@@ -83,7 +83,7 @@ def _show(found: Ceiling) -> None:
     for stage, count in found.counts.items():
         if count or stage in LOSSES:
             bar = "█" * round(_BAR * count / total)
-            render.say(f"  {STAGES[stage][0]:<27} {count:>6}  {100 * count / total:5.1f} %  {bar}")
+            render.say(f"  {STAGES[stage][0]:<27} {count:>6}  {100 * count / total:5.1f} %  {bar}".rstrip())
     render.say(f"  {'together':<27} {len(found.cases):>6}  {100 if found.cases else 0:5.1f} %")
     if found.left_out:
         render.note(f"{found.left_out} cases were left out: not accepted, or without a question or gold.")

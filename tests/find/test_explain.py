@@ -1,0 +1,109 @@
+"""Ranks are a total order; filters mean here what they mean in the store; each loss in a search has its stage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import pincite
+from pincite.find.explain import fields_of, found_or_lost, placed, ranks
+from pincite.find.held import Held, Target, held
+from pincite.reports import Place, Why
+from pincite.store.filters import Between, Filter, Glob, In, Is, Not, matches
+from pincite.types import Hit
+from tests.fakes import HashEncoder
+from tests.ground.fakes import passage
+
+NOTES = {f"note{i}.md": f"Note {i}: the river delta carries sediment number{i}.\n" for i in range(12)}
+
+
+@pytest.fixture
+def library(tmp_path: Path):
+    folder = tmp_path / "a folder äß"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(f"---\nyear: {2000 + int(name[4:-3])}\n---\n{text}")
+    with pincite.open(tmp_path / "t.pincite", encoder=HashEncoder(), generator="none", limit=3) as opened:
+        opened.add(folder)
+        opened.add_text("note:äß#1", "A text that is no file.", title="Title", metadata={"kind": "memo"})
+        yield opened
+
+
+def test_equal_scores_rank_by_key() -> None:
+    assert ranks({7: 0.5, 3: 0.5, 5: 0.9}) == {5: 1, 3: 2, 7: 3}
+
+
+def test_hits_know_their_place_in_each_list_that_has_them() -> None:
+    first = Hit(1, 1.0, passage("a", key=1), {"rerank": 0.1})
+    second = Hit(2, 0.5, passage("b", key=2), {"rerank": 0.7})
+    one, two = placed([first, second], {"vector": {1: 0.2, 2: 0.2, 9: 0.8}, "keyword": {2: 3.0}})
+    assert one.ranks == {"vector": 2, "rerank": 2}
+    assert two.ranks == {"vector": 3, "keyword": 1, "rerank": 1}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        Is("year", 2003),
+        Between("year", low=2009),
+        Glob("path", "*äß/note1*.md"),
+        Glob("path", "*1"),
+        In("year", (2001, 2002)),
+        Not(Is("media_type", "text/markdown")),
+        Is("kind", "memo"),
+        Is("title", "Title"),
+        Glob("uri", "file://*"),
+    ],
+)
+def test_a_filter_means_here_what_it_means_in_the_store(library: pincite.Library, where: Filter) -> None:
+    everything = library.list()
+    allowed = {hit.passage.uri for hit in library.search("note text delta", limit=100, where=where)}
+    here = {r.source.uri for r in everything if matches(where, fields_of(library.document(r.source.uri)))}
+    assert here == allowed
+    assert 0 < len(here) < len(everything)
+
+
+def lost(library: pincite.Library, note: int, **options) -> Why:
+    [record] = [r for r in library.list() if r.source.uri.endswith(f"/note{note}.md")]
+    base = Why("river delta sediment number4", record.source.uri, "answered", "")
+    there = held(Target(record.source.uri), library.store, base)
+    assert isinstance(there, Held)
+    asked = library.asked(base.question, refresh=False, **options)
+    return found_or_lost(base, there, asked.searched, library.store)
+
+
+def test_what_is_among_the_hits_is_not_lost_in_the_search(library: pincite.Library) -> None:
+    found = lost(library, 4)
+    assert found.stage == "answered"
+    assert [place.stage for place in found.places] == ["vector", "keyword", "fused"]
+    assert found.places[1] == Place("keyword", 1, found.places[1].score, 1)
+    assert found.matched == ("river", "delta", "sediment", "number4")
+
+
+def test_a_candidate_behind_the_hits_was_outranked(library: pincite.Library) -> None:
+    hits = library.search("river delta sediment number4", limit=3).hits
+    last = next(i for i in range(12) if not any(h.passage.uri.endswith(f"/note{i}.md") for h in hits))
+    found = lost(library, last)
+    assert found.stage == "lost_in_fusion"
+    assert found.ahead == hits
+    assert found.lacking == ("number4",)
+    fused = next(place for place in found.places if place.stage == "fused")
+    assert fused.rank is not None
+    assert fused.rank > 3
+    assert f"raise limit to {fused.rank}" in found.fix.lower()
+    assert lost(library, last, limit=fused.rank).stage == "answered"  # the advice holds
+
+
+def test_what_nobody_proposed_is_looked_for_deeper(library: pincite.Library) -> None:
+    library.settings = replace(library.settings, candidates=1)
+    hits = library.search("river delta sediment number4", limit=1).hits
+    last = next(i for i in range(12) if not any(h.passage.uri.endswith(f"/note{i}.md") for h in hits))
+    found = lost(library, last, limit=1, mode="keyword")
+    assert found.stage == "not_a_candidate"
+    [place] = found.places
+    assert place.rank is not None
+    assert place.rank > 1
+    assert f"raise candidates to {place.rank}" in found.fix
+    assert "It lacks number4." in found.reason
