@@ -78,25 +78,18 @@ def draft_cases(
     Raises:
         GenerationError: the generator failed.
     """
-    passages = _sample(store)
-    terms = Terms(store.stats().languages)
-    words = _Rarity(passages, terms)
-    makers: list[tuple[str, Callable[[Passage, _Rarity], Made | None]]] = [
-        ("definition", _definition),
-        ("number", _number),
-        ("keywords", _keywords),
-        ("heading", _heading),
-    ]
+    passages, terms = _sample(store), Terms(store.stats().languages)
+    words, makers = _Rarity(passages, terms), dict(_MAKERS)
     if generator is not None:
-        writer = _Writer(generator, terms)
-        makers.append(("generated", writer.question))
+        makers["generated"] = _Writer(generator, terms).question
+    kinds = list(makers)
     cases: dict[str, Case] = {}  # by question
-    for turn in range(len(makers)):  # each maker meets each passage once, and neighbours meet different ones
+    for turn in range(len(kinds)):  # each maker meets each passage once, and neighbours meet different ones
         for place, passage in enumerate(passages):
             if len(cases) >= count:
                 break
-            kind, maker = makers[(place + turn) % len(makers)]
-            made = maker(passage, words)
+            kind = kinds[(place + turn) % len(kinds)]
+            made = makers[kind](passage, words)
             case = _case(made, kind, passage) if made else None
             if case and case.question not in cases and case.id not in known:
                 cases[case.question] = case
@@ -231,6 +224,14 @@ def _heading(passage: Passage, words: _Rarity) -> Made | None:
         return None
     place = f" in {passage.title}" if passage.title and passage.title != label else ""
     return f"{label.rstrip('.:?!')}{place}", statements[0][0], statements[-1][1]
+
+
+_MAKERS: dict[str, Callable[[Passage, _Rarity], Made | None]] = {
+    "definition": _definition,
+    "number": _number,
+    "keywords": _keywords,
+    "heading": _heading,
+}
 
 
 @dataclass(frozen=True, slots=True)
