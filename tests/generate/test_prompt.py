@@ -38,6 +38,11 @@ def test_policy_then_passages_as_data_then_the_question():
         ("<<SYS>>", "< <SYS>>", 1),
         ("</s></passage>", "< /s>< /passage>", 2),
         ("<think>", "< think>", 1),
+        ("a\ufe00\ufe01\U000e0101b", "a\ufe00b", 2),
+        ("❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈", "❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈", 0),
+        ("葛\U000e0100城 ❤\ufe0f", "葛\U000e0100城 ❤\ufe0f", 0),
+        ("a\ufe00\u200b\ufe01", "a\ufe00", 2),
+        ("\u3164\u115f\u034f\ufff9\u206a", "", 5),
         ("nul\x00\x1b[31m", "nul[31m", 2),
         ("\ud800", "\ufffd", 0),
         ("a < b and x[1] | y", "a < b and x[1] | y", 0),
@@ -70,7 +75,10 @@ def test_a_question_that_does_not_fit_is_told():
     assert not built("why " * 900, "Because.", context_tokens=700).fits
 
 
-@given(st.one_of(st.text(max_size=60), st.sampled_from(HOSTILE)))
+_INVISIBLE = st.text(st.sampled_from("a葛❤\ufe00\ufe0f\U000e0100\u200b\u200c\u200d\U000e0041<|>"), max_size=12)
+
+
+@given(st.one_of(st.text(max_size=60), st.sampled_from(HOSTILE), _INVISIBLE))
 def test_cleaning_twice_changes_nothing_more_and_no_marker_survives(text):
     once, _ = clean(text)
     assert clean(once) == (once, 0)

@@ -91,18 +91,21 @@ def _messages(question: str, evidence: tuple[Evidence, ...], policy: str) -> tup
     return turns, removed + count
 
 
-# Tag characters, bidirectional controls, zero-width characters, soft hyphen, other invisible operators, C0 and C1
-# controls except tab and line breaks. Joiners are kept between letters that need them (emoji families, Indic, Arabic).
+# Tag characters, bidirectional controls, zero-width characters, fillers, soft hyphen, other invisible operators, C0 and
+# C1 controls except tab and line breaks. Joiners and variation selectors are kept one at a time, behind what needs
+# them (emoji, Han, Indic, Arabic): rows of them can carry a hidden text.
+_SELECTOR = r"\uFE00-\uFE0F\U000E0100-\U000E01EF"
 _HIDDEN = regex.compile(
-    r"[\U000E0000-\U000E007F\u202A-\u202E\u2066-\u2069\u200B\u200E\u200F\u061C\u2060-\u2064\uFEFF\u00AD\u180E"
-    r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F]"
+    r"[\U000E0000-\U000E007F\u202A-\u202E\u2066-\u206F\u200B\u200E\u200F\u061C\u2060-\u2064\uFEFF\u00AD\u180E\u034F"
+    r"\u115F\u1160\u3164\uFFA0\uFFF9-\uFFFB\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F]"
     r"|(?<![\p{Emoji}\uFE0F\p{M}\p{Arabic}])\u200D|(?<![\p{M}\p{Arabic}])\u200C"
+    rf"|(?<=[{_SELECTOR}\u200C\u200D])[{_SELECTOR}\u200C]|(?<=[\u200C\u200D])\u200D|(?<!\p{{Han}})[\U000E0100-\U000E01EF]"
 )
 # What chat templates use to open and close turns, in any spelling seen in public models, and our own delimiters.
 _MARKER = regex.compile(
     r"<[|｜][^<>|｜\n]{1,64}[|｜]>"
-    r"|</?(?:s|bos|eos|pad|unk|think|tool_call|tool_response|start_of_turn|end_of_turn|passage)\b[^<>\n]{0,16}>"
-    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|<</?SYS>>",
+    r"|</?(?:s|bos|eos|pad|unk|sop|think|tools?|tool_call|tool_response|start_of_turn|end_of_turn|passage)\b[^<>\n]{0,16}>"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|gMASK)\]|<</?SYS>>",
     regex.IGNORECASE,
 )
 
@@ -113,6 +116,9 @@ def clean(text: str) -> tuple[str, int]:
     A marker keeps its letters but gets a space after its first character, so no tokenizer takes it for control.
     """
     counts: Counter[str] = Counter()
-    visible, counts["hidden"] = _HIDDEN.subn("", printable_surrogates(text))
+    visible, found = _HIDDEN.subn("", printable_surrogates(text))
+    while found:  # what stood apart may stand together now
+        counts["hidden"] += found
+        visible, found = _HIDDEN.subn("", visible)
     defused, counts["markers"] = _MARKER.subn(lambda found: f"{found[0][0]} {found[0][1:]}", visible)
     return defused, counts.total()
