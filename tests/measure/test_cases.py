@@ -121,14 +121,14 @@ def test_a_persons_own_cases_are_read(tmp_path):
         tmp_path,
         {"question": "Who?", "answer": "Me", "source": "a.md", "quote": "It is me", "start": 3, "end": 11},
         {"id": "two", "question": "Where?", "source": "b.md", "answer": None},
-        {"id": "two", "question": "Where?", "source": "c.md", "status": "draft"},
+        {"id": "two", "question": "Where?", "source": "c.md"},
         {"question": "Never?", "answerable": False, "answers": []},
     )
     cases = load_cases(path)
     assert cases.name == "own"
     assert cases.dataset is None
     first, two, never = cases.cases
-    assert first == Case("line 1", "Who?", ("Me",), (Gold("a.md", 3, 11, "It is me"),))
+    assert first == Case("Who?", "Who?", ("Me",), (Gold("a.md", 3, 11, "It is me"),))
     assert [gold.source for gold in two.gold] == ["b.md", "c.md"]
     assert (never.answerable, never.gold) == (False, ())
 
@@ -154,8 +154,9 @@ def test_a_malformed_case_is_named(tmp_path, row, problem):
 
 def test_an_id_stands_for_one_question_and_a_file_for_at_least_one_case(tmp_path):
     one = {"id": "a", "question": "x", "source": "s"}
-    with pytest.raises(UsageError, match="line 2 repeats the id 'a' with another question"):
-        load_cases(case_file(tmp_path, one, {**one, "question": "y"}))
+    for change in ({"question": "y"}, {"status": "draft"}):
+        with pytest.raises(UsageError, match="line 2 repeats the id 'a' with another question or status"):
+            load_cases(case_file(tmp_path, one, {**one, **change}))
     with pytest.raises(UsageError, match="holds no case"):
         load_cases(case_file(tmp_path))
     with pytest.raises(PathMissing):

@@ -168,9 +168,8 @@ def test_offsets_of_an_older_version_give_way_to_the_quote(notes, tmp_path):
 
 
 def test_drafts_count_only_when_asked_for_and_rejected_cases_never(notes, tmp_path):
-    path = case_file(
-        tmp_path, {"source": CATS}, {"source": CATS, "status": "draft"}, {"source": CATS, "status": "rejected"}
-    )
+    rows = [{"id": status, "source": CATS, "status": status} for status in ("accepted", "draft", "rejected")]
+    path = case_file(tmp_path, *rows)
     assert notes(path=path)["queries"] == 1
     assert notes(path=path, drafts=True)["queries"] == 2
     assert notes(path=path, drafts=True, limit=1)["queries"] == 1

@@ -119,7 +119,7 @@ def load_cases(path: Path) -> Cases:
             answers in ``queries.jsonl`` (``answers`` with ``text`` and ``answer_start``, ``answerable``,
             ``paragraph_id``). A line of a file has ``question``, ``source`` unless ``answerable`` is false, and may
             have ``id``, ``answer`` (or ``answers``), ``quote``, ``start``, ``end`` and ``status``. Lines with the same
-            id are one case.
+            id (without one: the same question) are one case.
 
     Returns:
         The cases in the order of the file; of a folder, those that are judged or said to be unanswerable.
@@ -136,10 +136,10 @@ def load_cases(path: Path) -> Cases:
     cases: dict[str, Case] = {}
     for number, row in _objects(path):
         case = _case(path, number, row)
-        known = cases.get(case.id)
-        if known and known.question != case.question:
-            raise _malformed(path, number, f"repeats the id {case.id!r} with another question")
-        cases[case.id] = replace(known, gold=(*known.gold, *case.gold)) if known else case
+        known = cases.get(case.id, case)
+        if (known.question, known.status) != (case.question, case.status):
+            raise _malformed(path, number, f"repeats the id {case.id!r} with another question or status")
+        cases[case.id] = replace(known, gold=(*known.gold, *case.gold)) if known is not case else case
     if not cases:
         raise UsageError(f"{path} holds no case.", fix='Add lines like {"question": ..., "source": ...}.')
     return Cases(path.stem, tuple(cases.values()))
@@ -182,7 +182,7 @@ def _case(path: Path, number: int, row: Mapping[str, Any]) -> Case:
         if there:
             raise _malformed(path, number, problem)
     gold = (Gold(texts["source"], start, end, texts["quote"]),) if texts["source"] else ()
-    name, status = texts["id"] or f"line {number}", texts["status"] or "accepted"
+    name, status = texts["id"] or texts["question"], texts["status"] or "accepted"
     return Case(name, texts["question"], tuple(answers), gold, answerable, status)
 
 
