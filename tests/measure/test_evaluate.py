@@ -147,16 +147,23 @@ def test_a_source_that_is_not_there_is_reported_and_does_not_count_as_zero(notes
     measured = notes(path=path)
     assert (measured["queries"], measured["success@1"]) == (1, 1.0)
     [problem] = measured["unmeasured"]
-    assert problem == {"case": "gone", "source": "/no/such/file.md", "problem": "is not in the library"}
-    with pytest.raises(UsageError, match=r"No case of own can be measured: /no/such/file\.md is not in the library"):
+    assert (problem["case"], problem["source"]) == ("gone", "/no/such/file.md")
+    assert problem["problem"] == "Neither the disk nor the library has this file."
+    with pytest.raises(UsageError, match=r"No case of own can be measured: /no/such/file\.md: Neither"):
         notes(path=case_file(tmp_path, {"source": "/no/such/file.md"}))
 
 
 def test_a_quote_that_is_not_there_is_reported_and_its_document_counts(notes, tmp_path):
     measured = notes(path=case_file(tmp_path, {"source": CATS, "quote": "no such words"}))
-    assert measured["unmeasured"][0]["problem"] == "does not hold the quote or span"
+    assert [problem["source"] for problem in measured["unmeasured"]] == [CATS]
     assert measured["success@1"] == 1.0
     assert "span_recall@5" not in measured
+
+
+def test_of_several_places_of_a_quote_the_nearest_counts(notes, tmp_path):
+    row = {"source": CATS, "quote": "Dogs bark at night.", "start": 20 * 39 + 2, "end": 20 * 40}
+    measured = notes(path=case_file(tmp_path, {**row, "question": "dogs bark at night tabby"}), span_depth=1)
+    assert measured["span_recall@1"] == 1.0  # the last of forty stands in the passage with the cat
 
 
 def test_offsets_of_an_older_version_give_way_to_the_quote(notes, tmp_path):

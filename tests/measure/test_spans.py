@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.measure.spans import nearest, span_scores
+from pincite.measure.spans import span_scores
 
 PLACES = st.lists(
     st.tuples(st.sampled_from("ab"), st.integers(0, 30), st.integers(1, 9)).map(lambda p: (p[0], p[1], p[1] + p[2])),
@@ -35,10 +35,3 @@ def test_the_example_of_the_definition() -> None:
 def test_without_gold_there_is_no_measure() -> None:
     with pytest.raises(ValueError, match="no gold"):
         span_scores([("a", 0, 1)], [])
-
-
-def test_of_several_places_the_nearest_counts() -> None:
-    text = "one two. one  two. one two."
-    assert nearest(text, "one two", 20) == (19, 26)
-    assert nearest(text, "one two") == (0, 7)
-    assert nearest(text, "three") is None

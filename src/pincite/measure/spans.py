@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pincite.text import quoted_places
-
 Place = tuple[str, int, int]
 """A source, and a half-open range of code points in its text."""
 
@@ -44,12 +42,6 @@ def span_scores(found: Iterable[Place], gold: Iterable[Place]) -> SpanScores:
     common = retrieved + wanted - _size(_merged([*have, *want]))
     union = retrieved + wanted - common
     return SpanScores(common / wanted, common / retrieved if retrieved else 0.0, common / union)
-
-
-def nearest(text: str, quote: str, near: int = 0) -> tuple[int, int] | None:
-    """Find the place of a quote that starts nearest to an offset; None when the text does not hold it."""
-    places = quoted_places(text, quote)
-    return min(places, key=lambda place: (abs(place[0] - near), place), default=None)
 
 
 def _merged(places: Iterable[Place]) -> list[Place]:

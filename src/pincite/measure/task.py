@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 
 from pincite.build.roots import uri_named
-from pincite.errors import NotInLibrary, UsageError
-from pincite.measure.cases import Case, Cases, Gold
+from pincite.errors import UsageError
+from pincite.find.held import Target, held
+from pincite.measure.cases import Case, Cases
 from pincite.measure.corpus import row_id, row_uri
-from pincite.measure.spans import Place, nearest
+from pincite.measure.spans import Place
+from pincite.reports import Why
 from pincite.store.protocol import Store
 
 
@@ -45,21 +46,18 @@ def task_of(cases: Cases, store: Store, *, drafts: bool = False, limit: int | No
     dataset = cases.dataset
     name_of = _named_row(cases.name) if dataset else lambda source: uri_named(store, source)
     task = Task(cases.name, row_id if dataset else str)
-    text_of = cache(lambda uri: store.document(uri).text)
     by_id = {case.id: case for case in cases.cases}
     if dataset:
         wanted = [by_id.get(row.id, Case(row.id, row.text)) for row in dataset.questions]
     else:
         wanted = [c for c in by_id.values() if c.gold and (c.status == "accepted" or (drafts and c.status == "draft"))]
     for case in wanted if limit is None else wanted[:limit]:
-        if dataset:
-            task.judgements[case.id] = dataset.judgements[case.id]
-        elif not _judged(case, task, store, name_of):
-            continue
-        task.questions[case.id] = case.question
-        _find_places(case, task, text_of, name_of)
+        grades = _look(case, task, store, name_of)
+        if dataset or grades:
+            task.questions[case.id] = case.question
+            task.judgements[case.id] = dataset.judgements[case.id] if dataset else grades
     if not task.questions:
-        raise UsageError(f"No case of {cases.name} can be measured{_because(task, cases)}.", fix=_fix(task))
+        raise UsageError(f"No case of {cases.name} can be measured: {_reason(task, cases)}", fix=_fix(task))
     return task
 
 
@@ -67,57 +65,37 @@ def _named_row(dataset: str) -> Callable[[str], str]:
     return lambda row: row_uri(dataset, row)
 
 
-def _judged(case: Case, task: Task, store: Store, name_of: Callable[[str], str]) -> bool:
-    """Judge a case's sources; False, and problems, if the library lacks one."""
+def _look(case: Case, task: Task, store: Store, name_of: Callable[[str], str]) -> dict[str, int]:
+    """Find the gold of a case; give its sources' grades, none if the library lacks one of them.
+
+    Its spans count only if all of them are there.
+    """
     grades: dict[str, int] = {}
-    whole = True
+    places: list[Place] = []
+    missing, lost = False, False
     for gold in case.gold:
         uri = name_of(gold.source)
-        record = store.source(uri)
-        if record is None or not record.version:
-            task.problems.append(_problem(case, gold, "is not in the library"))
-            whole = False
         grades[uri] = max(gold.grade, grades.get(uri, 0))
-    if whole:
-        task.judgements[case.id] = grades
-    return whole
-
-
-def _find_places(case: Case, task: Task, text_of: Callable[[str], str], name_of: Callable[[str], str]) -> None:
-    """Find the gold spans of a case; if one is not there, none of them counts."""
-    places: list[Place] = []
-    pinned = [gold for gold in case.gold if gold.quote or gold.start is not None]
-    for gold in pinned:
-        uri = name_of(gold.source)
-        try:
-            span = _span(text_of(uri), gold)
-        except NotInLibrary:
-            span = None
-        if span is None:
-            task.problems.append(_problem(case, gold, "does not hold the quote or span"))
-        else:
-            places.append((task.named(uri), *span))
-    if places and len(places) == len(pinned):
+        pinned = gold.quote or gold.start is not None
+        if not pinned and uri.startswith("beir:"):
+            continue  # the corpus was indexed just now
+        found = held(Target(uri, gold.quote, gold.start, gold.end), store, Why(case.question, uri, "", ""))
+        if isinstance(found, Why):
+            task.problems.append({"case": case.id, "source": gold.source, "problem": found.reason})
+            missing, lost = missing or found.stage == "document_missing", True
+        elif pinned:
+            near = gold.start or 0
+            places.append((task.named(uri), *min(found.spans, key=lambda span: (abs(span[0] - near), span))))
+    if places and not lost:
         task.gold[case.id] = places
+    return {} if missing else grades
 
 
-def _span(text: str, gold: Gold) -> tuple[int, int] | None:
-    """Find a gold span in the present text of its source: where it says, or where its quote is now."""
-    start, end = gold.start, gold.end
-    if start is not None and end is not None and end <= len(text) and gold.quote in ("", text[start:end]):
-        return start, end
-    return nearest(text, gold.quote, start or 0)
-
-
-def _problem(case: Case, gold: Gold, problem: str) -> dict[str, str]:
-    return {"case": case.id, "source": gold.source, "problem": problem}
-
-
-def _because(task: Task, cases: Cases) -> str:
+def _reason(task: Task, cases: Cases) -> str:
     """Say why nothing is left."""
     if task.problems:
-        return f": {task.problems[0]['source']} {task.problems[0]['problem']}"
-    return ": none is accepted" if any(case.status != "accepted" for case in cases.cases) else ": none names a source"
+        return f"{task.problems[0]['source']}: {task.problems[0]['problem']}"
+    return "none is accepted." if any(case.status != "accepted" for case in cases.cases) else "none names a source."
 
 
 def _fix(task: Task) -> str:

@@ -78,7 +78,7 @@ def _show(measured: dict[str, Any]) -> None:
         line = f"{metric:<18} {measured[metric]:.4f}   {low:.3f} to {high:.3f}"
         render.say(line + _difference(against["differences"].get(metric)))
     for problem in measured["unmeasured"]:
-        render.say(f"Not measured: case {problem['case']}: {problem['source']} {problem['problem']}.")
+        render.say(f"Not measured: case {problem['case']}: {problem['source']}: {problem['problem']}")
     if "baseline" in measured:
         _show_baseline(measured["baseline"])
 
