@@ -112,6 +112,15 @@ class Place:
     score: float | None
     depth: int  # how long the list was, at most
 
+    def __str__(self) -> str:
+        score = "" if self.score is None else f" ({self.score:.3f})"
+        return f"{self.stage} #{self.rank}{score}" if self.rank else f"{self.stage} beyond #{self.depth}"
+
+
+def places_of(hit: Hit) -> tuple[Place, ...]:
+    """Give a hit's place in each list that has it."""
+    return tuple(Place(stage, rank, hit.scores.get(stage), rank) for stage, rank in hit.ranks.items())
+
 
 @dataclass(frozen=True, slots=True)
 class Why:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pincite.find.analyze import analyze, analyze_query
-from pincite.reports import Place, Why
+from pincite.reports import Place, Why, places_of
 from pincite.store.filters import Filter, matches
 from pincite.store.protocol import Store
 from pincite.types import Document, Hit, Mode, Passage, Scalar
@@ -76,7 +76,7 @@ def found_or_lost(base: Why, there: Held, searched: Searched, store: Store) -> W
     hit = next((hit for hit in searched.hits if hit.passage.key in keys), None)
     present = sum(hit.passage.key in keys for hit in searched.hits)
     if hit is not None and (there.whole or present == len(keys)):
-        return _with_terms(replace(base, places=_places_of(hit)), hit.passage, store)
+        return _with_terms(replace(base, places=places_of(hit)), hit.passage, store)
     if there.stale and not there.spans:
         reason = f"The library holds version {there.version}, which may not be the newest. {there.stale[0]}"
         return replace(base, stage="document_stale", reason=reason, fix=there.stale[1])
@@ -165,11 +165,6 @@ def _with_terms(why: Why, passage: Passage, store: Store) -> Why:
     """Add which terms the passage has and lacks."""
     matched, lacking = terms_of(why.question, passage, store)
     return replace(why, matched=matched, lacking=lacking)
-
-
-def _places_of(hit: Hit) -> tuple[Place, ...]:
-    """Give a hit's place in each list that has it."""
-    return tuple(Place(stage, rank, hit.scores.get(stage), rank) for stage, rank in hit.ranks.items())
 
 
 def _places_in(ranking: Ranking, key: int, depth: int) -> tuple[Place, ...]:

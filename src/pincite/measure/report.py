@@ -9,7 +9,7 @@ from importlib.resources import files
 from urllib.parse import unquote
 
 from pincite.find.analyze import analyze
-from pincite.reports import STAGES, Ceiling, Diagnosis, Place, Why
+from pincite.reports import STAGES, Ceiling, Diagnosis, Why, places_of
 from pincite.text import printable_surrogates
 from pincite.types import Hit
 
@@ -154,7 +154,7 @@ def _example(case: Diagnosis) -> str:
         "Words": f"<blockquote><mark class=gold>{_safe(why.quote)}</mark></blockquote>" if why.quote else "",
         "Expected": " · ".join(map(_safe, case.expected)),
         "Nearest text": f"<blockquote>{_safe(why.nearest)}</blockquote>" if why.nearest else "",
-        "Places": "".join(f"<span class=chip>{_place(place)}</span>" for place in why.places),
+        "Places": "".join(f"<span class=chip>{_safe(str(place))}</span>" for place in why.places),
         "Terms": _terms(why),
         "Answer": f"<blockquote>{_safe(case.answer)}</blockquote>",
         "Evidence": _list(_marked(text, terms, ()) for text in case.evidence),
@@ -172,10 +172,7 @@ def _hits(hits: Sequence[Hit], why: Why, terms: frozenset[str]) -> str:
     for hit in shown:
         own = hit.passage.uri == why.uri
         spans = [(a - hit.passage.start, b - hit.passage.start) for a, b in why.spans] if own else []
-        chips = "".join(
-            f"<span class=chip>{_place(Place(name, rank, hit.scores.get(name), rank))}</span>"
-            for name, rank in hit.ranks.items()
-        )
+        chips = "".join(f"<span class=chip>{_safe(str(place))}</span>" for place in places_of(hit))
         tone = " class=hit-gold" if hit.passage.id in why.passages else ""
         text = _marked(hit.text[:_TEXT], terms, spans) + ("…" if len(hit.text) > _TEXT else "")
         items.append(f"<li{tone}><b>{hit.rank}. {_safe(unquote(hit.location))}</b> {chips}<br>{text}</li>")
@@ -218,12 +215,6 @@ def _terms(why: Why) -> str:
     has = "".join(f"<span class=chip>{_safe(alone.get(term, term))}</span>" for term in why.matched)
     lacks = (f'<span class="chip lacks">{_safe(alone.get(term, term))}</span>' for term in why.lacking)
     return has + "".join(lacks)
-
-
-def _place(place: Place) -> str:
-    """Write a place in one stage's list."""
-    score = "" if place.score is None else f" ({place.score:.3f})"
-    return f"{_safe(place.stage)} " + (f"#{place.rank}{score}" if place.rank else f"beyond #{place.depth}")
 
 
 def _name(uri: str) -> str:

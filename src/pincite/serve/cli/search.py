@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from pincite.reports import places_of
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import filter_of, open_library, search_arguments
-from pincite.serve.cli.why import shown_scores, shown_terms
+from pincite.serve.cli.why import shown_places, shown_terms
 from pincite.types import SearchResult
 
 
@@ -53,7 +54,7 @@ def _show(result: SearchResult, terms: Sequence[tuple[tuple[str, ...], tuple[str
             f"{hit.rank}. {render.shown_place(hit.passage.uri, hit.location)}  ({hit.score:.3f}, {hit.passage.id})"
         )
         if explained is not None:
-            render.say(f"   {shown_scores(hit)}\n   {shown_terms(*explained)}")
+            render.say(f"   {shown_places(places_of(hit))}\n   {shown_terms(*explained)}")
         render.say("   " + " ".join(hit.text.split())[:400] + "\n")
     if not result.hits:
         render.note("Nothing found. `pincite list` shows what the library holds.")

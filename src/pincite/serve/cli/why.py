@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import asdict
 
-from pincite.reports import STAGES, Place, Why
+from pincite.reports import STAGES, Place, Why, places_of
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import filter_of, open_library, search_arguments
-from pincite.types import Hit
 
 _SHOWN = 5  # of the hits that came before
 
@@ -70,26 +70,18 @@ def _show(why: Why) -> None:
     if why.nearest:
         render.say(f"  Nearest text: “{' '.join(why.nearest.split())[:300]}”")
     if why.places:
-        render.say("  Places: " + " · ".join(map(shown_place, why.places)))
+        render.say(f"  Places: {shown_places(why.places)}")
     if why.matched or why.lacking:
         render.say("  " + shown_terms(why.matched, why.lacking))
     for hit in why.ahead[:_SHOWN]:
-        render.say(f"  {hit.rank}. {render.shown_place(hit.passage.uri, hit.location)}  {shown_scores(hit)}")
+        render.say(f"  {hit.rank}. {render.shown_place(hit.passage.uri, hit.location)}  {shown_places(places_of(hit))}")
     if len(why.ahead) > _SHOWN:
         render.say(f"  … and {len(why.ahead) - _SHOWN} more hits")
 
 
-def shown_place(place: Place) -> str:
-    """Write a place in one list."""
-    if place.rank is None:
-        return f"{place.stage} beyond {place.depth}"
-    return f"{place.stage} #{place.rank}" + ("" if place.score is None else f" ({place.score:.3f})")
-
-
-def shown_scores(hit: Hit) -> str:
-    """Write what each stage gave a hit."""
-    stages = dict.fromkeys((*hit.ranks, *hit.scores))
-    return " · ".join(shown_place(Place(s, hit.ranks.get(s), hit.scores.get(s), hit.rank)) for s in stages)
+def shown_places(places: Iterable[Place]) -> str:
+    """Write what each stage gave a passage."""
+    return " · ".join(map(str, places))
 
 
 def shown_terms(matched: tuple[str, ...], lacking: tuple[str, ...]) -> str:
