@@ -152,8 +152,9 @@ class Library(Writing):
 
         settings = self.settings
         for event in answer_events(
-            found.whole or found.question,
+            found.question,
             found.hits,
+            whole=found.whole,
             generator=generator,  # loaded only if the evidence is sufficient
             encoder=None if found.mode == "keyword" else self.models.encoder(),
             text_of=lambda passage: self.store.document(passage.uri, passage.version).text,
@@ -169,8 +170,7 @@ class Library(Writing):
         ):
             if isinstance(event, DoneEvent):
                 stages = (*found.trace.stages, *event.answer.trace.stages)
-                answer = replace(event.answer, question=found.question, stale=found.stale, trace=Trace(stages))
-                event = DoneEvent(answer)
+                event = DoneEvent(replace(event.answer, stale=found.stale, trace=Trace(stages)))
             yield event
 
     def asked(

@@ -43,6 +43,7 @@ _FEW, _MANY = 4, 12  # sentences that a small and a large model are given; more 
 class AnswerOptions:
     """How to answer."""
 
+    whole: str = ""  # a follow-up question in a form that stands alone, for the generator and for the checks
     evidence_tokens: int = 400  # of evidence that may travel to the generator
     answer_tokens: int = 120  # of the draft, at most
     answer_seconds: float | None = 60.0  # deadline of the draft; None waits as long as it takes
@@ -97,7 +98,7 @@ def answer_events(
         be loaded, fails or is late leads to quotes and a finding, not to an error.
     """
     how = AnswerOptions(**options)
-    run = Run(question, hits, encoder, Terms(languages), verifier)
+    run = Run(question, hits, encoder, Terms(languages), verifier, how.whole or question)
     ranking = rank_sentences(question, hits, encoder=encoder, terms=run.terms)
     run.stage("rank_sentences", sentences=len(ranking.sentences))
     cosines = calibrated(encoder)
@@ -194,9 +195,7 @@ def _written(
 
     def asked(form: Form) -> Prompt:
         policy = f"{POLICY} {ABSTAIN if aside else ASKED[form]}"
-        return build_prompt(
-            run.question, evidence.items, generator=model, answer_tokens=options.max_tokens, policy=policy
-        )
+        return build_prompt(run.whole, evidence.items, generator=model, answer_tokens=options.max_tokens, policy=policy)
 
     prompt = asked("json")  # the longest
     run.findings += prompt.findings

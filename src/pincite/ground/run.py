@@ -22,6 +22,7 @@ class Run:
     encoder: Encoder | None
     terms: Terms
     verifier: LazyVerifier = None
+    whole: str = ""  # the question in a form that stands alone, if it follows another
     findings: list[Finding] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
     mark: float = field(default_factory=time.perf_counter)

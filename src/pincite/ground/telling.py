@@ -137,7 +137,7 @@ class Telling:
             self._vectors,
             encoder=self._run.encoder,
             terms=self._run.terms,
-            question=self._run.question,
+            question=self._run.whole,
             numbered=self._numbered,
             against=self._ranking.sentences,
             verifier=self._run.loaded_verifier(),
