@@ -228,6 +228,19 @@ def test_the_gold_that_came_furthest_counts(world: World) -> None:
     assert found.why.quote == case.quote
 
 
+def test_without_a_place_the_expected_answer_is_looked_for_in_the_source(world: World) -> None:
+    bread, clock = (Gold(str(world.folder / name)) for name in ("bread.md", "clock.md"))
+    question = "How often do bakers feed a sourdough starter?"
+    rows = {
+        "said": Case("said", question, ("every twelve hours",), (clock, bread)),
+        "nowhere": Case("nowhere", question, ("twice",), (clock, bread)),
+        "long": Case("long", question, ("They feed it with flour and water two times each day.",), (bread,)),
+        "yes": Case("yes", "Does a sourdough starter hold wild yeast?", ("yes",), (bread,)),
+    }
+    stages = {case.id: case.why.stage for case in asked_of(world, list(rows.values())).cases}
+    assert stages == {"said": "answered", "nowhere": "text_not_extracted", "long": "answered", "yes": "answered"}
+
+
 def test_an_answer_that_says_what_was_expected_is_right_wherever_it_comes_from(world: World) -> None:
     question, elsewhere = "How many kinds of pear does the orchard grow?", (Gold("nowhere.md"),)
     right, wrong = asked_of(
@@ -245,6 +258,9 @@ def test_an_answer_that_says_what_was_expected_is_right_wherever_it_comes_from(w
         ("在北京。", "北京", True),
         ("anything", "the", False),
         ("anything", "", False),
+        ("one two three four five six seven eight", "one two three four five six seven eight", True),
+        ("one two three four five six seven eight nine", "one two three four five six seven eight nine", False),
+        ("Yes, it is.", "yes", False),
     ],
 )
 def test_what_counts_as_saying_an_answer(text: str, expected: str, right: bool) -> None:

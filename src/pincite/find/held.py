@@ -28,7 +28,7 @@ class Target:
     quote: str = ""
     start: int | None = None  # in the canonical text; the quote, if there is one, must stand there
     end: int | None = None
-    words: tuple[str, ...] = ()  # answers to look for in the document, where nothing says the place
+    words: tuple[str, ...] = ()  # answers, one of which is to be found in it, where nothing says the place
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def held(target: Target, store: Store, base: Why) -> Held | Why:
     base = replace(base, version=record.version)
     text = store.document(target.uri).text
     spans, stale = _spans(target, text), _stale(record)
-    if not spans and (target.quote or target.start is not None):
+    if not spans and (target.quote or target.start is not None or target.words):
         return _not_in_text(base, target, text, record, stale, store)
     passages = store.passages_of(target.uri)
     whole = [p for p in passages if not spans or any(p.start <= start and end <= p.end for start, end in spans)]
@@ -87,8 +87,14 @@ def _spans(target: Target, text: str) -> tuple[tuple[int, int], ...]:
         return tuple(quoted_places(text, target.quote)[:_MOST_SPANS])
     if start is not None:
         return ()
-    places = {place for answer in target.words for place in quoted_places(text, answer)[:_MOST_SPANS]}
-    return tuple(sorted(places))
+    places = {place for answer in target.words for place in quoted_places(text, answer) if _is_whole(text, *place)}
+    return tuple(sorted(places)[:_MOST_SPANS])
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Tell whether a place does not begin or end within a word: "10" is not in 2010. Only for ASCII words."""
+    before, after = text[max(0, start - 1) : start + 1], text[end - 1 : end + 1]
+    return not any(len(pair) == 2 and pair.isascii() and pair.isalnum() for pair in (before, after))
 
 
 def _never_taken_in(base: Why, store: Store) -> Why:
@@ -151,7 +157,7 @@ def _not_in_text(
     base: Why, target: Target, text: str, record: SourceRecord, stale: tuple[str, str] | None, store: Store
 ) -> Why:
     """Say why the words are not in the canonical text: it is old, or reading did not bring them in."""
-    nearest = nearest_text(target.quote, text, record.language)
+    nearest = nearest_text(target.quote or " ".join(target.words), text, record.language)
     if stale:
         reason = f"The library holds version {record.version}, which lacks the words. {stale[0]}"
         return replace(base, stage="document_stale", reason=reason, fix=stale[1], nearest=nearest)
