@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from calibrate_sufficiency import COLLECTIONS, indexed, read, the_encoder
-from evidence_weights import holds
+from gold import holds
 
 from pincite.ground.answer import answer_events
 from pincite.models.fetch import default_models_dir

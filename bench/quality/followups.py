@@ -2,9 +2,9 @@
 
     python bench/quality/followups.py MTRAG_UN_FOLDER [--work FOLDER] [--models FOLDER] [--save FILE]
 
-The folder is a BEIR folder whose tasks.jsonl holds the dialogues. One configuration for all; "left out": the weights that
-are best on three domains, measured on the fourth. The pool is small (the reference passages of all tasks), so figures
-are far above those that are published for the whole corpora, and only differences count.
+The folder is a BEIR folder whose tasks.jsonl holds the dialogues. One configuration for all; "left out": the weights
+that are best on three domains, measured on the fourth. The pool is small (the reference passages of all tasks), so
+figures are far above those that are published for the whole corpora, and only differences count.
 """
 
 from __future__ import annotations
