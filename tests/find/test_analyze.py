@@ -105,6 +105,8 @@ def test_terms_of_a_sentence():
 def test_stop_words_are_those_of_the_question_and_left_out_unless_there_is_nothing_else():
     assert analyze_query("What is the size of the house?", ["en"]) == ["size", "hous"]
     assert "war" in analyze_query("When did the war in the east end?", ["de", "en"])
+    assert analyze_query("Old house, new house", ["en"]) == ["old", "hous", "new"]
+    assert analyze_query("Old house, new house", ["en", "de", ""], repeats=True).count("hous") == 2
     assert analyze_query("to be or not to be", ["en"]) == ["to", "be", "or", "not"]
 
 

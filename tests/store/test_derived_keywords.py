@@ -62,7 +62,8 @@ def slow_bm25(truth, terms, limit, documents=None, keys=None):
             n = sum(term in other for other in collection.values())
             idf = math.log(1 + (len(collection) - n + 0.5) / (n + 0.5))
             tf = held.count(term)
-            scores[key] = scores.get(key, 0) + idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * length / average))
+            part = idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * length / average))
+            scores[key] = scores.get(key, 0) + terms.count(term) * part
     allowed = {key for key, passage in truth.passages.items() if documents is None or passage.document_key in documents}
     ranked = sorted(((-float(f"{value:.5g}"), key) for key, value in scores.items() if key in allowed))
     return [(key, -value) for value, key in ranked[:limit]]
@@ -250,9 +251,10 @@ def test_beside_and_indexed_agree(tmp_path):
 def test_the_beside_formula_alone():
     truth = filled(50)
     passages = [analysed(passage, split) for passage in truth.passages.values()]
-    rows = score(passages, TERMS, statistics_of(passages), None)
-    found = [Candidate(key, value) for value, key in sorted(rows, key=lambda row: (-row[0], row[1]))]
-    assert_same(found, slow_bm25(truth, TERMS, 50))
+    for terms in (TERMS, [*TERMS, "w3", "w3"]):
+        rows = score(passages, terms, statistics_of(passages), None)
+        found = [Candidate(key, value) for value, key in sorted(rows, key=lambda row: (-row[0], row[1]))]
+        assert_same(found, slow_bm25(truth, terms, 50))
 
 
 # --- keeping up

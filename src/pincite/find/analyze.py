@@ -77,7 +77,7 @@ def analyze(text: str, language: str) -> list[str]:
     return list(chain.from_iterable(kept[chunk] for chunk in _chunks(text)))
 
 
-def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
+def analyze_query(text: str, languages: Sequence[str], *, repeats: bool = False) -> list[str]:
     """Turn a question into distinct terms, in order: those that ``analyze`` makes of what it asks for.
 
     It differs from ``analyze`` where a part would find too much: stop words are left out unless there is nothing
@@ -87,6 +87,8 @@ def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
         text: any string.
         languages: ISO 639-1 codes of the documents to search, most frequent first; none counts as English. A question
             whose own language is plain is analysed for that, the first of these and English; another one for all.
+        repeats: give the terms of a word again each time that the question has it: long questions repeat what they
+            are about, and BM25 adds it up.
 
     Returns:
         Terms; [] when the text holds no letter, digit or emoji.
@@ -100,12 +102,14 @@ def analyze_query(text: str, languages: Sequence[str]) -> list[str]:
     stops = STOP_WORDS.get(asked or first or "en", frozenset())
     chunks = _chunks(text)
     telling = [chunk for chunk in chunks if _bare_word(chunk) not in stops]
-    return _question_terms(telling, wanted) or _question_terms(chunks, wanted)
+    terms = _question_terms(telling, wanted) or _question_terms(chunks, wanted)
+    return terms if repeats else list(dict.fromkeys(terms))
 
 
 def _question_terms(chunks: list[str], languages: Sequence[str]) -> list[str]:
-    """Collect the distinct terms in all languages, word by word."""
-    return list(dict.fromkeys(term for chunk in chunks for code in languages for term in _kept(code, True)[chunk]))
+    """Collect the terms word by word, those of one word once, in whichever languages it has them."""
+    words = (dict.fromkeys(term for code in languages for term in _kept(code, True)[chunk]) for chunk in chunks)
+    return list(chain.from_iterable(words))
 
 
 def _chunks(text: str) -> list[str]:

@@ -170,11 +170,14 @@ def _keyword_candidates(
     """Analyse the question for the languages of the documents and look for passages that share its terms."""
     with ranking.timed("keyword") as detail:
         languages = (*store.stats().languages, "")  # "": documents whose language is not known
-        terms = analyze_query(question, languages)
+        repeated = analyze_query(question, languages, repeats=True)
+        terms = list(dict.fromkeys(repeated))
         detail["terms"] = len(terms)
         if len(terms) > MOST_TERMS:
             detail["terms_cut"] = len(terms) - MOST_TERMS
-        found = store.keyword_candidates(terms[:MOST_TERMS], candidates, where) if terms else []
+            kept = frozenset(terms[:MOST_TERMS])
+            repeated = [term for term in repeated if term in kept]
+        found = store.keyword_candidates(repeated, candidates, where) if terms else []
         found = joined(
             found, terms, past, languages, lambda more: store.keyword_candidates(more, candidates, where), candidates
         )

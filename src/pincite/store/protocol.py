@@ -167,7 +167,7 @@ class Store(Protocol):
         ...
 
     def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
-        """Give the passages with the highest BM25 score for analysed terms, best first."""
+        """Give the passages with the highest BM25 score for analysed terms, best first; a repeated term counts again."""
         ...
 
     def changes(self, since: int) -> Changes:

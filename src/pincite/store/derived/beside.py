@@ -73,20 +73,23 @@ def score(
 
     Args:
         passages: to be scored.
-        tokens: of the query, without repeats.
+        tokens: of the query; repeats add up.
         statistics: of the collection.
         documents: keys of the documents that may be given; None: all.
 
     Returns:
         (score, key) of each passage that holds a token, in the order of the passages.
     """
-    weights = {token: (K1 + 1) * _idf(statistics.frequencies.get(token, 0), statistics.documents) for token in tokens}
+    weights = {
+        token: times * (K1 + 1) * _idf(statistics.frequencies.get(token, 0), statistics.documents)
+        for token, times in Counter(tokens).items()
+    }
     rows = []
     for passage in passages:
         if documents is not None and passage.document_key not in documents:
             continue
         norm = K1 * (1 - B + B * quantised(len(passage.tokens)) / max(statistics.average, 1e-9))
-        counts = ((weights[token], passage.counts[token]) for token in tokens if token in passage.counts)
+        counts = ((weight, passage.counts[token]) for token, weight in weights.items() if token in passage.counts)
         parts = [weight * count / (count + norm) for weight, count in counts]
         if parts:
             rows.append((rounded(sum(parts)), passage.key))

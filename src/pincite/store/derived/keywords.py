@@ -96,7 +96,7 @@ class KeywordIndex:
         """Find the passages with the highest BM25 score for any of the terms.
 
         Args:
-            terms: analysed as the passages were; repeats count once.
+            terms: analysed as the passages were; one that is there twice counts twice.
             limit: how many to give.
             documents: keys of the documents whose passages may be given; None: all.
 
@@ -106,7 +106,7 @@ class KeywordIndex:
         Raises:
             LibraryDamaged: the index fails even though it was made anew.
         """
-        tokens = sorted({token(term) for term in terms if term})
+        tokens = sorted(token(term) for term in terms if term)
         if not tokens or limit <= 0 or (documents is not None and len(documents) == 0):
             return []
         allowed: list[int] | None = None if documents is None else np.asarray(documents, np.int64).tolist()
@@ -188,7 +188,7 @@ class KeywordIndex:
         if not gap.added:
             return []
         allowed = None if documents is None else frozenset(documents)
-        statistics = self._statistics(tokens)
+        statistics = self._statistics(sorted(set(tokens)))
         rows = score(gap.added, tokens, statistics, allowed)
         if gap.more:
             rows += score(self._passages(np.array(gap.more, np.int64)), tokens, statistics, allowed)

@@ -7,6 +7,7 @@ import json
 import math
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,7 @@ class Segments:
 
         Args:
             searcher: the state to search, from ``self.searcher``.
-            tokens: of the query, without repeats, at least one.
+            tokens: of the query, at least one; repeats add up.
             limit: how many to give, at least 1.
             documents: keys of the documents that may be given; None: all.
             skip: keys that may not be given.
@@ -161,8 +162,11 @@ class Segments:
 
     def _query(self, tokens: Sequence[str], documents: Sequence[int] | None) -> Any:
         query, occur = self._tantivy.Query, self._tantivy.Occur
-        terms = [(occur.Should, query.term_query(self._schema, TOKENS, token, "freq")) for token in tokens]
-        words = query.boolean_query(terms)
+        terms = {token: query.term_query(self._schema, TOKENS, token, "freq") for token in tokens}
+        times = Counter(tokens)
+        words = query.boolean_query(
+            [(occur.Should, query.boost_query(t, times[s]) if times[s] > 1 else t) for s, t in terms.items()]
+        )
         if documents is None:
             return words
         allowed = query.const_score_query(query.term_set_query(self._schema, DOCUMENT, documents), 0.0)
