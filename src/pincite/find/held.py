@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from dataclasses import dataclass, replace
 
@@ -116,16 +117,16 @@ def _never_taken_in(base: Why, store: Store) -> Why:
 
 def _passed_over(root: Selection, uri: str) -> tuple[str, str]:
     """Say why a file below a folder that was added is not in the library: (reason, fix)."""
+    inner = path_of(uri).relative_to(root.path)
+    if any("/" + glob.escape(name.as_posix()) in root.exclude for name in (inner, *inner.parents)):
+        return "It was removed from the library, or excluded by its name.", ""
     for item in crawl([root.path], include=root.include, exclude=root.exclude):
         if item.uri == uri:
             if isinstance(item, Skipped):
                 return f"It was passed over: {item.reason}", item.fix
             return f"It is new in {shown(root.path)}, and the library has not looked since.", ""
-    return (
-        f"It was left out of {shown(root.path)}: it was removed from the library, is hidden, or an ignore file or a "
-        "pattern of --include or --exclude leaves it out.",
-        "",
-    )
+    why = "it is hidden, or an ignore file or a pattern of --include or --exclude leaves it out"
+    return f"It was left out of {shown(root.path)}: {why}.", ""
 
 
 def _stale(record: SourceRecord) -> tuple[str, str] | None:
