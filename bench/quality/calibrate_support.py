@@ -20,9 +20,10 @@ from calibrate_sufficiency import the_encoder
 import pincite.ground
 from pincite.generate.evidence import Sentence
 from pincite.generate.relevance import Terms, coverage, encode_within
+from pincite.ground import verify
 from pincite.ground.cite import align
 from pincite.ground.claims import split_claims
-from pincite.ground.verify import features, verify
+from pincite.ground.verify import features
 from pincite.text import sentences
 from pincite.types import Passage
 
@@ -61,7 +62,7 @@ def aligned(claim, spans, encoder):
 
 
 def measure(folder, encoder, every):
-    """Give (set, group, label, features of each claim, whether the verdict on every claim is supported)."""
+    """Give (set, group, label, features of each claim, each claim with its source and what is near)."""
     table = []
     for index, (name, group, claims, given, label) in enumerate(rows(folder)):
         if index % every:
@@ -71,15 +72,24 @@ def measure(folder, encoder, every):
             for i, s in enumerate(given)
             if s.strip()
         ]
-        measured, supported = [], True
+        measured, given = [], []
         for claim in claims:
             found = aligned(claim, spans, encoder)
             source = "\n".join(span.text for span in found.spans)
-            kept = {"terms": TERMS, "cosine": found.cosine, "nearby": found.nearby}
-            measured.append(features(claim, source, **kept))
-            supported &= verify(claim, source, has_encoder=encoder is not None, **kept).verdict == "supported"
-        table.append((name, f"{name}/{group}", label, measured, supported))
+            near = {"terms": TERMS, "cosine": found.cosine, "nearby": found.nearby}
+            measured.append(features(claim, source, **near))
+            given.append((claim, source, near))
+        table.append((name, f"{name}/{group}", label, measured, given))
     return table
+
+
+def supported(given, kind, weights):
+    """Tell whether the verdict on every claim is "supported", by new weights."""
+    verify.calibration = lambda: {"support": {kind: weights}}
+    return all(
+        verify.verify(claim, source, has_encoder=kind == "hybrid", **near).verdict == "supported"
+        for claim, source, near in given
+    )
 
 
 def means(table, scores):
@@ -107,19 +117,21 @@ def report(table, names, kind):
     """Print balanced accuracy and F1 of each score, and give the weights."""
     claims = np.array([[row[name] for name in names] for _, _, _, measured, _ in table for row in measured])
     w, seen, p, scores = predicted(table, names, claims)
+    threshold = regression.best_threshold(seen, p)
+    weights = {name: round(float(value), 3) for name, value in zip([*names, "bias"], w, strict=True)}
+    weights |= {"partly": round(threshold / 2, 3), "supported": round(threshold, 3)}
     compared = {"score": scores} | {n: claims[:, names.index(n)] for n in ("coverage", "cosine") if n in names}
     for source in ("wice", "scifact", "mtrag"):
         mine = [i for i, row in enumerate(table) if row[0] == source]
         y = np.array([table[i][2] for i in mine], dtype=int)
         groups = [table[i][1] for i in mine]
         line = {name: figures(y, means(table, values)[mine], groups) for name, values in compared.items()}
-        said = np.array([table[i][4] for i in mine])
+        said = np.array([supported(table[i][4], kind, weights) for i in mine])
         line["verdict"] = f"{regression.balanced_accuracy(y, said):.3f} / {regression.f1(y, said):.3f}"
+        line["precision of supported"] = round(float(y[said].mean()), 3)
         line["all supported"] = f"0.500 / {regression.f1(y, np.ones(len(y), bool)):.3f}"
         print(kind, source, len(mine), line, flush=True)
-    supported = regression.best_threshold(seen, p)
-    weights = {name: round(float(value), 3) for name, value in zip([*names, "bias"], w, strict=True)}
-    return weights | {"partly": round(supported / 2, 3), "supported": round(supported, 3)}
+    return weights
 
 
 def main():

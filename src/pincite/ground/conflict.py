@@ -91,7 +91,7 @@ def difference(one: Sentence, other: Sentence, terms: Terms) -> tuple[str, str] 
     if len(shared) < _SAME * min(len(mine), len(yours)):
         return _name(one.text, other.text)
     likeness = len(shared) / max(len(mine), len(yours))
-    values = _values(one.text, other.text)
+    values = _values(one.text, other.text, likeness >= _COPY)
     if values is not None:
         return values if likeness >= _LIKE and _same_subject(one.text, other.text) else None
     if likeness < _COPY or not _same_numbers(one.text, other.text):
@@ -110,19 +110,30 @@ def _frame(text: str, terms: Terms) -> frozenset[str]:
     )
 
 
-def _values(one: str, other: str) -> tuple[str, str] | None:
+def _values(one: str, other: str, copies: bool) -> tuple[str, str] | None:
     """Give the one number or date on each side that the other side does not have; None unless it is one and one."""
     mine, yours = facts.dates(one), facts.dates(other)
     lone = [date for date in mine if not any(_agree(date, known) for known in yours)]
     lone_other = [date for date in yours if not any(_agree(date, known) for known in mine)]
     numbers, others = _numbers(one, mine), _numbers(other, yours)
-    odd = [number for number in numbers if not any(number.values & known.values for known in others)]
-    odd_other = [number for number in others if not any(number.values & known.values for known in numbers)]
-    if len(lone) == len(lone_other) == 1 and not odd and not odd_other:
+    if copies and len(numbers) == len(others):  # then each has its counterpart, and a number may come twice
+        odd = [(a, b) for a, b in zip(numbers, others, strict=True) if not _equal(a, b)]
+    else:
+        alone = [number for number in numbers if not any(_equal(number, known) for known in others)]
+        alone_other = [number for number in others if not any(_equal(number, known) for known in numbers)]
+        if len(alone) != len(alone_other):
+            return None
+        odd = list(zip(alone, alone_other, strict=True))
+    if len(lone) == len(lone_other) == 1 and not odd:
         return lone[0].text, lone_other[0].text
-    if len(odd) == len(odd_other) == 1 and not lone and not lone_other and _comparable(odd[0], odd_other[0]):
-        return _with_unit(one, odd[0]), _with_unit(other, odd_other[0])
+    if len(odd) == 1 and not lone and not lone_other and (copies or _comparable(*odd[0])):
+        return _with_unit(one, odd[0][0]), _with_unit(other, odd[0][1])
     return None
+
+
+def _equal(one: facts.Quantity, other: facts.Quantity) -> bool:
+    """Tell whether two numbers may be the same, in the same unit where both have one."""
+    return bool(one.values & other.values) and (one.unit == other.unit or not (one.unit and other.unit))
 
 
 def _numbers(text: str, dated: Sequence[facts.Date]) -> list[facts.Quantity]:
@@ -160,7 +171,8 @@ def _same_numbers(one: str, other: str) -> bool:
 def _same_subject(one: str, other: str) -> bool:
     """Tell whether not both sentences have a name, or a first word, that the other does not have."""
     alone = [
-        {facts.plain(name) for name in (*facts.names(text), facts.opening(text)) if name} - set(facts.words(against))
+        {word for name in (*facts.names(text), facts.opening(text)) for word in facts.words(name)}
+        - set(facts.words(against))
         for text, against in ((one, other), (other, one))
     ]
     return not (alone[0] and alone[1])

@@ -172,6 +172,11 @@ def opening(text: str) -> str:
     return match[0] if match and plain(match[0]) not in _OPENERS | _NO_NAMES else ""
 
 
+def hard(text: str) -> list[str]:
+    """Give the numbers and the names in a text, as written: what a claim must not get wrong."""
+    return [*names(text), *(quantity.text for quantity in quantities(text) if not quantity.vague)]
+
+
 def _first(text: str) -> int:
     """Give where the first word starts."""
     return len(text) - len(text.lstrip("\"'“‘«([*- "))

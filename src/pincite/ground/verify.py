@@ -25,6 +25,8 @@ _CONTRADICTED = "the cited text says the opposite, as the verifier reads it"
 _SELF = re.compile(
     r"(?:^|[,;:.!?\"“(]\s*|\b(?:and|that|as|so|but|then|if|because|what|when)\s+)I\b(?![.)])|\b(?:my|myself|I['’](?:m|ve|ll|d))\b"
 )
+_QUESTION = re.compile(r"[^.!?\n]*\?")
+_CLOSE = 0.7  # share of a claim's other terms; at 0.5 verdicts on WiCE and SciFact were right 1.5 % less often
 _ADDITION = 4  # content words in a row that the source does not have: then a claim adds something
 
 
@@ -88,13 +90,9 @@ def verify(
     if _squeezed(claim) == _squeezed(source):
         return Check("supported", 1.0, ())
     contradictions = tuple(_negation(claim, source, terms) + _opposite(claim, source) + _speaker(claim, source))
-    missing = tuple(
-        _dates(claim, source)
-        + _numbers(claim, source)
-        + _names(claim, source, context)
-        + _opening(claim, source, context, terms)
-        + _quantifier(claim, source)
-    )
+    missing = tuple(_dates(claim, source) + _numbers(claim, source) + _opening(claim, source, context, terms))
+    if _is_close(claim, source, terms):
+        missing += tuple(_names(claim, source, context) + _quantifier(claim, source))
     weights = calibration()["support"]["hybrid" if has_encoder else "keyword"]
     support = logistic(weights, features(claim, source, terms=terms, cosine=cosine, nearby=nearby))
     parts = lacking(claim, f"{source}\n{context}", terms)
@@ -103,6 +101,13 @@ def verify(
     parts = parts if verdict == "partly" else ()
     faults = contradictions + missing
     return Check(verdict, support, faults or _thin(verdict, parts), parts, faults)
+
+
+def _is_close(claim: str, source: str, terms: Terms) -> bool:
+    """Tell whether the source says nearly this: only then is another name an error, and not another way to say it."""
+    names = terms.found(" ".join(facts.names(claim)))
+    rest = [term for term in terms.wanted(claim) if term not in names]
+    return not rest or coverage(rest, terms.found(source)) >= _CLOSE
 
 
 def judged(check: Check, judgement: Judgement) -> Check:
@@ -271,8 +276,7 @@ def _opposite(claim: str, source: str) -> list[str]:
 
 def _speaker(claim: str, source: str) -> list[str]:
     """Find a writer who speaks of itself where the source does not: what a model says it did is in no document."""
-    found = _SELF.search(claim)
-    if not found or _SELF.search(source):
+    if not _SELF.search(claim) or _SELF.search(_QUESTION.sub("", source)):
         return []
     return ["it speaks in the first person, and the cited text does not"]
 
