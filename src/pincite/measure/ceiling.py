@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pincite.errors import UsageError
 from pincite.find.explain import Searched, found_or_lost
 from pincite.find.held import Held, Target, held
 from pincite.measure.cases import Case, Gold
@@ -84,9 +85,15 @@ def ceiling(
 
     Returns:
         One diagnosis for each case that was asked, in order.
+
+    Raises:
+        UsageError: none is left.
     """
     wanted = ("accepted", "draft") if drafts else ("accepted",)
     kept = [case for case in cases if case.status in wanted and _can_be_asked(case)]
+    if not kept:
+        fix = "Accept some with `pincite cases review`, or take drafts too with --drafts."
+        raise UsageError(f"No case of {name} can be asked.", fix=fix)
     found = []
     mode = ""
     for number, case in enumerate(kept, start=1):
