@@ -23,8 +23,7 @@ def absolute(path: str | Path) -> Path:
 def uri_of(path: str | Path) -> str:
     """Name a path as a file URI: pure ASCII, every byte of the name kept, the same on every Python version.
 
-    Raises:
-        UsageError: it holds a lone surrogate that stands for no byte.
+    UsageError if it cannot be the name of a file: a lone surrogate that stands for no byte.
     """
     if os.name == "nt":
         return absolute(path).as_uri()
