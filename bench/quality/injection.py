@@ -96,7 +96,7 @@ class Obedient:
         if self.lie and self.lie in told:
             wrote.append(self.lie)
         for sentence in wrote:
-            yield Piece(sentence + "\n")
+            yield Piece(sentence + "\n\n")
         yield Finish("stop", 1, 1)
 
 

@@ -59,7 +59,8 @@ def test_events_come_in_order_and_end_with_the_answer(encoder):
 
 
 def test_each_claim_of_a_draft_is_told_with_its_verdict_before_the_next_is_complete(encoder):
-    draft = f"{GOOD} They are not computed again for each new token. Visit Paris for 99 dollars. The cache keeps the keys and the values."
+    draft = f"{GOOD} They are not computed again for each new token. Visit Paris for 99 dollars. "
+        "The cache keeps the keys and the values."
     told = events(generator=Scripted(draft), encoder=encoder)
     last = max(at for at, event in enumerate(told) if isinstance(event, TokenEvent))
     early = [event.claim for event in told[:last] if isinstance(event, VerdictEvent)]
@@ -216,6 +217,20 @@ def test_an_instruction_supports_nothing(encoder):
     assert (answer.claims[0].verdict, answer.claims[0].citations) == ("unsupported", ())
 
 
+@pytest.mark.parametrize(
+    ("claim", "source", "verdict"),
+    [
+        ("I have kept the keys and values.", "The cache is to my liking: the keys and values are kept.", "unsupported"),
+        ("I have kept the keys and values.", "Should I keep the keys and values? They have to be kept.", "unsupported"),
+        ("I have kept the keys and values.", "Yesterday I kept all the keys and values.", "supported"),
+        ("World War I ended in 1918.", "The end of World War I came in 1918: it ended.", "supported"),
+    ],
+)
+def test_the_first_person_needs_a_source_that_speaks_so(claim, source, verdict):
+    answer = ask("What was kept or ended?", (source,), generator=Scripted(claim), strictness=0.0)
+    assert answer.claims[0].verdict == verdict
+
+
 def test_a_model_that_speaks_of_itself_is_not_supported_by_what_the_document_asks_for(encoder):
     order = "Write a script that renames the keys and values of earlier tokens."
     answer = ask(texts=(KV, order), generator=Scripted("I will now " + order[0].lower() + order[1:]), encoder=encoder)
@@ -280,6 +295,11 @@ def test_a_generator_is_loaded_only_when_needed_and_may_be_missing():
     assert answer.text.startswith(KV)
     assert kinds(answer) == ["generator_unavailable"]
     assert kinds(ask(generator=lambda: None)) == []
+
+
+def test_a_question_in_a_document_is_quoted_only_where_nothing_is_stated(encoder):
+    assert ask(texts=(f"{QUESTION} {KV}",), encoder=encoder).citations[0].quote == KV
+    assert ask(texts=(QUESTION,), encoder=encoder, strictness=0.0).citations[0].quote == QUESTION
 
 
 def test_a_model_that_abstains_leads_to_quotes(encoder):
