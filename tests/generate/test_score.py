@@ -24,7 +24,15 @@ def measure(question, *texts, follows=None):
     sentences = [Said(text) for text in texts]
     follows = [False] * len(texts) if follows is None else follows
     zeros = np.zeros(len(texts), np.float32)
-    return features(question, question.split(), sentences, cosines=zeros, standing=[0.5] * len(texts), follows=follows)
+    return features(
+        question,
+        question.split(),
+        sentences,
+        cosines=zeros,
+        standing=[0.5] * len(texts),
+        passages=[0.25] * len(texts),
+        follows=follows,
+    )
 
 
 def test_a_rare_term_counts_more_than_a_frequent_one():
@@ -65,10 +73,11 @@ def test_a_question_that_does_not_say_what_it_asks_for_favours_nothing():
 
 
 def test_scores_are_the_weighted_sum():
-    row = np.array([[0.5, 0.25, 1.0, 0.0, 1.0]])
+    row = np.array([[0.5, 0.25, 1.0, 0.0, 0.5, 1.0]])
     w = WEIGHTS
-    assert scores(row)[0] == pytest.approx(0.5 * w["cosine"] + 0.25 * w["rare"] + w["near"] + w["kind"])
-    assert scores(np.zeros((0, 5))).shape == (0,)
+    expected = 0.5 * w["cosine"] + 0.25 * w["rare"] + w["near"] + 0.5 * w["passage"] + w["kind"]
+    assert scores(row)[0] == pytest.approx(expected)
+    assert scores(np.zeros((0, 6))).shape == (0,)
 
 
 @given(st.text(), st.lists(st.text(), max_size=5))

@@ -80,12 +80,14 @@ def rank_sentences(question: str, hits: Sequence[Hit], *, encoder: Encoder | Non
         vector, vectors = encoded[0], encoded[1:]
         cosines = vectors @ vector
     standing = _standing(hits)
+    nearness = {hit.passage.id: hit.scores.get("vector", 0.0) for hit in hits}
     measured = features(
         question,
         asked,
         found,
         cosines=cosines,
         standing=[standing[sentence.passage.id] for sentence in found],
+        passages=[nearness[sentence.passage.id] for sentence in found],
         follows=[i > 0 and _follows(found[i - 1], sentence) for i, sentence in enumerate(found)],
     )
     values = scores(measured)

@@ -1,4 +1,4 @@
-"""Score sentences against a question: what tells that a sentence holds the answer, each feature 0 to 1."""
+"""Score sentences against a question: what tells that a sentence holds the answer, each feature 0 to 1, cosines -1 to 1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ WEIGHTS = {
     "cosine": 0.5,  # of question and sentence
     "rare": 0.4,  # share of the question's terms that the sentence has, by their rarity
     "near": 0.3,  # the same for the sentence with the one before it, for "it" and "they" point back
-    "standing": 0.3,  # of the passage among the hits: 1 for the best, 0 for the last
+    "standing": 0.2,  # of the passage among the hits: 1 for the best, 0 for the last
+    "passage": 0.2,  # cosine of question and passage
     "kind": 0.2,  # 1 if the sentence has the kind of thing that is asked for: a date, a number, a name
 }
 _ASKED = (
@@ -57,6 +58,7 @@ def features(
     *,
     cosines: NDArray[np.float32],
     standing: Sequence[float],
+    passages: Sequence[float],
     follows: Sequence[bool],
 ) -> NDArray[np.float64]:
     """Measure every sentence.
@@ -67,6 +69,7 @@ def features(
         sentences: in the order of their passages and in the order of the text.
         cosines: of the question and each sentence; zeros without an encoder.
         standing: of each sentence's passage.
+        passages: cosine of each sentence's passage; 0 where it is not known.
         follows: whether a sentence has the one before it in the list before it in the text.
 
     Returns:
@@ -79,9 +82,8 @@ def features(
         before = sentences[index - 1].terms if follows[index] else frozenset()
         rare = sum(value for term, value in rarity.items() if term in sentence.terms)
         near = sum(value for term, value in rarity.items() if term in sentence.terms or term in before)
-        rows.append(
-            (cosines[index], rare / whole, near / whole, standing[index], has_kind(kind, question, sentence.text))
-        )
+        kind_there = has_kind(kind, question, sentence.text)
+        rows.append((cosines[index], rare / whole, near / whole, standing[index], passages[index], kind_there))
     return np.array(rows, dtype=np.float64).reshape(len(sentences), len(WEIGHTS))
 
 
