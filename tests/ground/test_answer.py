@@ -59,8 +59,10 @@ def test_events_come_in_order_and_end_with_the_answer(encoder):
 
 
 def test_each_claim_of_a_draft_is_told_with_its_verdict_before_the_next_is_complete(encoder):
-    draft = f"{GOOD} They are not computed again for each new token. Visit Paris for 99 dollars. "
-        "The cache keeps the keys and the values."
+    invented = "Visit Paris for 99 dollars."
+    draft = (
+        f"{GOOD} They are not computed again for each new token. {invented} The cache keeps the keys and the values."
+    )
     told = events(generator=Scripted(draft), encoder=encoder)
     last = max(at for at, event in enumerate(told) if isinstance(event, TokenEvent))
     early = [event.claim for event in told[:last] if isinstance(event, VerdictEvent)]
