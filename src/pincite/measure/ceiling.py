@@ -180,7 +180,8 @@ def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
     if not _holds(answer.evidence, base.uri, there):
         if _holds(answer.dropped, base.uri, there):
             reason = "The passage was found, but its words did not fit into the evidence beside better ones."
-            return replace(base, stage="cut_from_prompt", reason=reason, fix="Raise evidence_tokens.")
+            fix = "Raise evidence_tokens, or name a larger generator: it is given more sentences."
+            return replace(base, stage="cut_from_prompt", reason=reason, fix=fix)
         reason = "The passage was found, but its sentences score too low against the question to be evidence."
         fix = "Ask with the words of the passage, or name a generator and ask for more."
         return replace(base, stage="cut_from_prompt", reason=reason, fix=fix)
@@ -190,7 +191,8 @@ def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
         return replace(base, stage="unsupported", reason=reason, fix="Use --policy drop, or a larger generator.")
     items = ", ".join(str(item.number) for item in answer.evidence if _holds([item], base.uri, there))
     reason = f"The words are in the evidence (item {items}), and the answer does not use them."
-    fix = "Ask for one thing at a time, or use a larger generator."
+    writer = "let a generator answer" if answer.generator == "extractive" else "name a larger generator"
+    fix = f"Ask for one thing at a time, or {writer}."
     return replace(base, stage="not_used", reason=reason, fix=fix)
 
 
