@@ -71,9 +71,9 @@ def quantities(text: str) -> list[Quantity]:
 
 def _quantity(text: str, found: regex.Match[str]) -> Quantity:
     """Read one number with the scale and unit that follow it."""
-    word = (found["word"] or "").lower()
+    word = (found["word"] or "").casefold()  # as the pattern does: "ﬁrst" is "first"
     if word:
-        ones = (found["unit_word"] or "").lower()
+        ones = (found["unit_word"] or "").casefold()
         values = {Decimal(_WORDS[word] + (_WORDS[ones] if ones else 0))}
     else:
         values = {value + _FRACTIONS.get(found["fraction"] or "", 0) for value in _values(found["digits"])}
