@@ -1,6 +1,6 @@
 """Plant one error in each of many true sentences, and count how many the rules of ground/verify.py name.
 
-    python bench/quality/planted_errors.py DATA_FOLDER [--sentences 1200] [--show 3]
+    python bench/quality/planted_errors.py DATA_FOLDER [--sentences 2000] [--show 3]
 
 The cited text is the sentence itself, so alignment plays no part; the support score is given a high cosine. False
 alarms are counted on the sentences themselves cut after their first clause: every word of those is true.
@@ -26,7 +26,7 @@ UNITS = (("percent", "dollars"), ("%", " km"), ("million", "billion"), ("km", "m
 
 def true_sentences(data, count, rng):
     found = []
-    for name in ("xquad/en", "squad2-small-en"):
+    for name in ("xquad/en", "squad2-small-en", "clapnq-dev"):
         for line in (data / name / "corpus.jsonl").read_text(encoding="utf-8").splitlines():
             text = json.loads(line)["text"]
             found += [text[start:end] for start, end in sentences(text)]
@@ -49,7 +49,7 @@ def planted(sentence, names, rng):
     verb = re.search(AUXILIARY, sentence)
     if verb:
         yield "negation added", f"{sentence[: verb.end()]} not{sentence[verb.end() :]}"
-    denied = re.search(AUXILIARY + " not", sentence)
+    denied = re.search(AUXILIARY + r" not\b", sentence)
     if denied:
         yield "negation removed", sentence[: denied.end() - 4] + sentence[denied.end() :]
     for old, new in UNITS:
@@ -61,7 +61,7 @@ def planted(sentence, names, rng):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
-    parser.add_argument("--sentences", type=int, default=1200)
+    parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--show", type=int, default=0, help="print so many misses of each kind")
     options = parser.parse_args()
     rng, terms = random.Random(1), Terms(("en",))

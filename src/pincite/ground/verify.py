@@ -92,7 +92,7 @@ def verify(
     contradictions = tuple(_negation(claim, source, terms) + _opposite(claim, source) + _speaker(claim, source))
     missing = tuple(_dates(claim, source) + _numbers(claim, source) + _opening(claim, source, context, terms))
     if _is_close(claim, source, terms):
-        missing += tuple(_names(claim, source, context) + _quantifier(claim, source))
+        missing += tuple(_repeated(claim, source) + _names(claim, source, context) + _quantifier(claim, source))
     weights = calibration()["support"]["hybrid" if has_encoder else "keyword"]
     support = logistic(weights, features(claim, source, terms=terms, cosine=cosine, nearby=nearby))
     parts = lacking(claim, f"{source}\n{context}", terms)
@@ -223,6 +223,21 @@ def _numbers(claim: str, source: str) -> list[str]:
     return problems
 
 
+def _repeated(claim: str, source: str) -> list[str]:
+    """Name a number that the claim has more often than the source: it may stand where another one belongs."""
+    mine, theirs = ([q for q in facts.quantities(text) if not q.vague] for text in (claim, source))
+    if len(mine) != len(theirs):
+        return []
+    problems = {
+        f"the number {number.text} is not as often in the cited text"
+        for number in mine
+        if any(other.values & number.values for other in theirs)
+        and sum(bool(other.values & number.values) for other in mine)
+        > sum(bool(other.values & number.values) for other in theirs)
+    }
+    return sorted(problems)
+
+
 def _names(claim: str, source: str, context: str) -> list[str]:
     """Name the capitalised words that neither the source nor the context has."""
     text = f"{source}\n{context}"
@@ -254,6 +269,8 @@ def _negation(claim: str, source: str, terms: Terms) -> list[str]:
     mine = [frozenset(terms.wanted(scope)) for scope in facts.negated(claim)]
     theirs = [frozenset(terms.wanted(scope)) for scope in facts.negated(source)]
     in_claim, in_source = terms.found(claim), terms.found(source)
+    if in_claim == in_source and len(mine) != len(theirs):  # the same words, but for denials
+        return ["the cited text does not deny this" if len(mine) > len(theirs) else "the cited text denies this"]
     problems = []
     if any(scope & in_source and not any(scope & other for other in theirs) for scope in mine):
         problems.append("the cited text does not deny this")
