@@ -26,7 +26,8 @@ class Recorder:
     name = "recorder-7b"
     context_tokens = 4096
 
-    def __init__(self) -> None:
+    def __init__(self, draft: str = "It is liable for six months. [1]") -> None:
+        self.draft = draft
         self.given: list[tuple[Sequence[Message], GenerationOptions]] = []
 
     def count(self, text: str) -> int:
@@ -34,7 +35,7 @@ class Recorder:
 
     def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
         self.given.append((messages, options))
-        yield Piece("It is liable for six months. [1]")
+        yield Piece(self.draft)
         yield Finish("stop", 10, 5)
 
 

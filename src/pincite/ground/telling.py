@@ -118,6 +118,8 @@ class Telling:
             self._run.find("draft_left_out", f"{len(failing)} of {len(said)} sentences of the draft are not supported.")
             said = failing
         for item in said:
+            if self._first and _said_by(item.claim.plain, self._quotes):
+                continue  # the quote stands there already
             if self._may_be_shown(item.check):
                 self._write(item)
             else:
@@ -178,6 +180,12 @@ class Telling:
             yield CitationEvent(citation)
         for claim in claims:
             yield VerdictEvent(claim)
+
+
+def _said_by(claim: str, quotes: Sequence[Sentence]) -> bool:
+    """Tell whether a claim repeats a quote word for word."""
+    words = claim.casefold().split()
+    return any(words == quote.text.casefold().split() for quote in quotes)
 
 
 def _within(sentence: Sentence, items: Sequence[Evidence]) -> bool:
