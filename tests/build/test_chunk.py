@@ -380,3 +380,32 @@ def test_boundaries_limits_and_speed_against_semantic_text_splitter(pieces, pros
     )
     assert len(ours) <= 1.1 * len(theirs)  # and not by cutting smaller
     assert ended - middle <= middle - begun
+
+
+@pytest.mark.parametrize("media_type", ["text/csv", "text/markdown", "application/pdf"])
+def test_the_rows_of_a_split_table_are_found_by_the_words_of_its_header(media_type):
+    from importlib import import_module
+
+    from tests.data.make_pdf import Pdf, PdfPage, text
+    from tests.fakes import WordPieces
+
+    rows = [("Station", "Depth", "Litres"), *((f"Name{n}", f"{n}.5", f"{n * 100}") for n in range(40))]
+    if media_type == "application/pdf":
+        page = "".join(
+            text(40 + 100 * at, 580 - 13 * n, cell) for n, row in enumerate(rows) for at, cell in enumerate(row)
+        )
+        reading = import_module("pincite.acquire.readers.pdf").read(bytes(Pdf([PdfPage(page)])), "a.pdf", media_type)
+    elif media_type == "text/csv":
+        data = "\n".join(",".join(row) for row in rows).encode()
+        reading = import_module("pincite.acquire.readers.data").read(data, "a.csv", media_type)
+    else:
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        data = "\n".join(["# Wells", "", lines[0], "|---|---|---|", *lines[1:]]).encode()
+        reading = import_module("pincite.acquire.readers.markdown").read(data, "a.md", media_type)
+    spans = chunk(reading, WordPieces(), limit=64)
+    assert len(spans) > 3
+    for span in spans[1:]:
+        assert "Station" in span.context and "Litres" in span.context
+        cited = reading.text[span.start : span.end]
+        assert "Station" not in cited and cited.strip()[0] in "|N"  # rows are whole
+        assert span.pieces <= 64

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pincite.types import Source
 from tests.acquire.made import A, P, S, W, archive, docx, msg, para, pptx, rows, shape, xlsx
+from tests.data.make_pdf import Pdf, PdfPage, lines, text
 
 FOLDER = Path(__file__).parent / "documents"
 GOLDEN = Path(__file__).parent / "documents.json"
@@ -134,6 +135,15 @@ def tarred() -> bytes:
     return gzip.compress(buffer.getvalue(), mtime=0)
 
 
+def page() -> bytes:
+    cells = (("Fruit", "Price", "Kilos"), ("Plum", "-1.50", "12"), ("Pear", "", "1,200"), ("Quince", "3.25", "7"))
+    table = "".join(
+        text(40 + 90 * at, 460 - 14 * n, cell) for n, row in enumerate(cells) for at, cell in enumerate(row)
+    )
+    said = lines(40, 520, ["Plums fell in May, as they do in every year with much rain.", "Pears did not."])
+    return bytes(Pdf([PdfPage(text(40, 550, "Prices", size=18) + said + table)]))
+
+
 def documents() -> dict[str, bytes]:
     """Make all of them, by name."""
     table = (
@@ -155,6 +165,7 @@ def documents() -> dict[str, bytes]:
     vtt = "WEBVTT - Plums\n\n00:01.000 --> 00:04.000\n<v Ann>Plums fell.\n\n02:00.000 --> 02:03.000\nThey rose.\n"
     letters = (mail(), mail().replace(b"Plum prices", b"Pear prices"))
     return {
+        "prices.pdf": page(),
         "report.docx": word(),
         "talk.pptx": slides(),
         "prices.xlsx": sheet(),

@@ -55,7 +55,7 @@ READERS: dict[str, Reader | Callable[..., Reading] | str] = {
     **dict.fromkeys(DATA_TYPES, "data"),
 }
 # How often a media type's reader was improved, where that is more than once: what an older one read is read again.
-REVISIONS = {"application/pdf": 2, **dict.fromkeys(IMAGES, 2)}
+REVISIONS = dict.fromkeys(("application/pdf", *CODE_TYPES, *IMAGES), 2)
 _WITH_PASSWORD = frozenset({"application/pdf"})
 _AS_TEXT = "Save it as text, Markdown or HTML, and add that."
 _CURRENT = "Save it in the current format of the program, and add that."

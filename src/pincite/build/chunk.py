@@ -184,51 +184,72 @@ class _Packer:
         self.ruler = ruler
         self.title = " ".join(title.split())
         self.limit = limit
+        self._rooms: dict[str, Room] = {}
 
     def pack(self, section: _Section) -> list[Span]:
         """Make the passages of one section; the first holds the heading, the others have it in their context."""
-        contexts = self._contexts(section)
-        rooms = tuple(self._room(context) for context in contexts)
         path = tuple(label for _, label in section.path if label)
-        spans = zip(self._fill(section, *rooms), chain([0], repeat(1)), strict=False)
-        return [self._span(start, end, path, contexts[place], rooms[place]) for (start, end), place in spans]
+        return [self._span(start, end, path, context) for start, end, context in self._fill(section)]
 
-    def _fill(self, section: _Section, first: Room, other: Room) -> list[tuple[int, int]]:
-        """Put block after block into a passage while they fit."""
+    def _fill(self, section: _Section) -> list[tuple[int, int, str]]:
+        """Put block after block into a passage while they fit; give start, end and context of each."""
         ruler = self.ruler
-        done: list[tuple[int, int]] = []
+        context, other = self._contexts(section)  # of the passage that is being filled, and of the next ones
+        done: list[tuple[int, int, str]] = []
         start, end, bare = section.start, section.start, True  # bare: holds no more than headings so far
         for block in section.blocks:
-            if ruler.fits(start, block.end, other if done else first):
+            if ruler.fits(start, block.end, self._room(context)):
                 end = block.end
             else:
-                keeps = end > start and not (bare and self._follows(block, other))
-                if keeps:
-                    done.append((start, end))
-                    start = block.start
-                rooms = chain([] if done else [first], repeat(other))
-                *full, (start, end) = cut(ruler, start, block.end, block.kind, rooms)
+                if end > start and not (bare and self._follows(block, self._room(other))):
+                    done.append((start, end, context))
+                    start, context = block.start, other
+                inner = self._within(block, other)
+                rooms = chain([self._room(context)], repeat(self._room(inner)))
+                spans = cut(ruler, start, block.end, block.kind, rooms)
+                *full, (start, end, context) = [
+                    (*span, inner if place else context) for place, span in enumerate(spans)
+                ]
                 done += full
             bare = bare and block.kind == "heading"
-        return [*done, (start, end)]
+        return [*done, (start, end, context)]
+
+    def _within(self, block: Block, context: str) -> str:
+        """Give the context behind the first rows of a table: with the header, so that rows are found by its words."""
+        if block.kind != "table":
+            return context
+        rows = self.ruler.text[block.start : min(block.end, block.start + 2 * self.limit.characters)].split("\n")
+        first = next((row for row in rows if any(map(str.isalnum, row))), "")
+        header = " ".join(first.split())
+        if (
+            sum(map(str.isalpha, header)) <= sum(map(str.isdigit, header))
+            or "\n" not in self.ruler.text[block.start : block.end]
+        ):
+            return context
+        starts = self.ruler.pieces.starts(header)
+        pieces, characters = (part // _CONTEXT_SHARE for part in self.limit)
+        end = min(characters, int(starts[pieces - 2]) if len(starts) > pieces - 2 else len(header))
+        header = header if end >= len(header) else header[:end].rpartition(" ")[0]
+        return "\n".join(filter(None, (context, header)))
 
     def _follows(self, block: Block, room: Room) -> bool:
         """Tell whether a block may be cut to keep its heading company: not where it would have stayed whole."""
         return block.kind not in _WHOLE or not self.ruler.fits(block.start, block.end, room)
 
-    def _span(self, start: int, end: int, path: tuple[str, ...], context: str, room: Room) -> Span:
+    def _span(self, start: int, end: int, path: tuple[str, ...], context: str) -> Span:
         end = finish(self.ruler.text, start, end)
         if self.ruler.additive:
-            count = self.ruler.count(start, end) + self.limit.pieces - room.pieces
+            count = self.ruler.count(start, end) + self.limit.pieces - self._room(context).pieces
         else:
             count = self.ruler.pieces.count(searched_text(context, self.ruler.text[start:end]))
         return Span(start, end, path, context, count)
 
     def _room(self, context: str) -> Room:
-        if not context:
-            return self.limit
-        prefix = f"{context}\n"
-        return Room(self.limit.pieces - self.ruler.pieces.count(prefix), self.limit.characters - len(prefix))
+        if context not in self._rooms:
+            prefix = f"{context}\n"
+            left = Room(self.limit.pieces - self.ruler.pieces.count(prefix), self.limit.characters - len(prefix))
+            self._rooms[context] = left if context else self.limit
+        return self._rooms[context]
 
     def _contexts(self, section: _Section) -> tuple[str, str]:
         """Give the context of the section's first passage, which begins with its headings, and that of the others."""

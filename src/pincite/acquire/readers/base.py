@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import PurePath
 from typing import Protocol
 
@@ -84,10 +84,23 @@ class Lines:
         end = start + len(self.text[start:end].rstrip())
         return Block(kind, start, end, level, label)
 
-    def paragraphs(self) -> Iterator[tuple[int, int]]:
-        """Yield the runs of lines that are not blank, as [first, behind)."""
-        edges = [number for number in range(len(self) + 1) if self.blank(number) != self.blank(number - 1)]
-        yield from list(pairwise(edges))[::2]
+    def at(self, offset: int) -> int:
+        """Give the number of the line that a character is on."""
+        return min(bisect_right(self._starts, offset) - 1, len(self) - 1)
+
+    def paragraphs(self, first: int = 0, behind: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield the runs of lines that are not blank among [first, behind), as [first, behind)."""
+        behind = len(self) if behind is None else behind
+        start = None
+        for number in range(first, behind):
+            if self.blank(number):
+                if start is not None:
+                    yield start, number
+                start = None
+            elif start is None:
+                start = number
+        if start is not None:
+            yield start, behind
 
 
 def one_line(text: str, limit: int = _TITLE) -> str:

@@ -23,6 +23,7 @@ from pincite.acquire.readers.pdf_page import (
     unmapped_share,
     upright_textpage,
 )
+from pincite.acquire.readers.pdf_tables import mark_tables
 from pincite.acquire.readers.scan import Scanned, doubts, page_of
 from pincite.errors import SourceTooLarge, SourceUndecodable
 from pincite.types import Block, Reading, Scalar
@@ -81,6 +82,7 @@ def read(
     doubtful = _put_in(pages, scans or {}, metadata)
     warnings = [*_troubles(pages), *doubtful]
     mark_furniture(pages)
+    mark_tables(pages)
     mark_headings(pages, outline)
     composer = Composer(pages)
     text = composer.compose()

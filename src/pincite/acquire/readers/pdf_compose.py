@@ -12,6 +12,7 @@ import regex
 
 from pincite.acquire.readers.base import LIST_ITEM, one_line
 from pincite.acquire.readers.pdf_page import GONE, HYPHEN, Line, PageText
+from pincite.acquire.readers.pdf_tables import rows_of
 from pincite.types import Block, BlockKind, Page
 
 _MARK = re.compile(f"[{GONE}{HYPHEN}]")
@@ -104,6 +105,8 @@ class Composer:
         """Give what stands between two lines of one paragraph; None between paragraphs."""
         if (last.kind, last.level, last.style.angle) != (line.kind, line.level, line.style.angle):
             return None
+        if line.kind == "table":
+            return "" if last.row[0] == line.row[0] else None
         size = max(last.style.size, line.style.size)
         drop, gap = last.last_base - line.base, line.left - last.right
         near = 0.6 if abs(gap) < 0.35 * size else 0.35  # a raised number touches its word
@@ -150,6 +153,9 @@ class Composer:
         else:
             last = before.lines and [line for line in before.lines if line.kind != "furniture"][-1]
             self._put(self._soft(before, last, page, first)) if last else None
+        if first.kind == "table":
+            self._table(page, [line for line, _ in lines])
+            return
         for line, joint in lines:
             self._put(joint)
             self._line(page, line)
@@ -181,15 +187,28 @@ class Composer:
             self.blocks.append(Block(kind, start, self._length, level, label))
         self._opened = None
 
+    def _table(self, page: PageText, lines: list[Line]) -> None:
+        """Write a table, a row a line."""
+        for number, row in enumerate(rows_of(lines)):
+            self._put("|" if number == 0 else "\n|")
+            for spans in row:
+                for start, end in spans:
+                    self._put(" ")
+                    self._said(page, start, end)
+                self._put(" |")
+
     def _line(self, page: PageText, line: Line) -> None:
-        """Write a line, and decide about each hyphen at which PDFium has joined two."""
-        said, position = page.raw[line.start : line.end], 0
+        self._said(page, line.start, line.end)
+
+    def _said(self, page: PageText, start: int, end: int) -> None:
+        """Write characters of a line, and decide about each hyphen at which PDFium has joined two."""
+        said, position = page.raw[start:end], 0
         for mark in _MARK.finditer(said):
-            self._put(said[position : mark.start()], line.start + position)
+            self._put(said[position : mark.start()], start + position)
             position = mark.end()
             if mark[0] == HYPHEN and self._keeps_hyphen(said[: mark.start()], said[mark.end() :]):
-                self._put("-", line.start + mark.start())
-        self._put(said[position:], line.start + position)
+                self._put("-", start + mark.start())
+        self._put(said[position:], start + position)
 
     def _keeps_hyphen(self, before: str, after: str) -> bool:
         """Tell whether a hyphen at a line's end belongs to the word: the rest of the document decides."""

@@ -13,6 +13,7 @@ import sys
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from pincite.types import BlockKind
@@ -32,6 +33,8 @@ _ACCENT = re.compile(f"[{''.join(_COMBINING)}]")
 _DOTLESS = {"ı": "i", "ȷ": "j"}
 _REACH = 200  # characters between an accent and its letter: some programs write all accents of a line at its end
 _WORD_GAP = 0.12  # times the height: a gap below is none between words
+_SPARSE = 0.53  # times the size for each character: a line that is longer than that has gaps in it
+_WIDE = 0.8  # times the size: a gap that is no space between words
 _NO_LETTER = re.compile("[\0\ufffd\ue000-\uf8ff]")
 _LINE = re.compile(r"[^\r\n]+")
 _WORD = re.compile(r"\S+")
@@ -61,9 +64,12 @@ class Line:
     x: float  # where it is on the page as most of it is read: 0 is the left edge, 1 the right one
     y: float  # 0 is the upper edge, 1 the lower one
     doubts: list[tuple[int, int, str]] = field(default_factory=list)  # spans of words that might not be visible
+    gaps: list[tuple[int, int, float, float]] = field(default_factory=list)  # wide ones: characters and edges around
     kind: BlockKind = "paragraph"
     level: int = 0
     label: str = ""
+    row: tuple[int, int, int] = (-1, -1, 0)  # of a table: its number on the page, the row's, how many columns
+    cells: list[tuple[int, int, int]] = field(default_factory=list)  # of a table: column, start, end
 
 
 @dataclass(slots=True)
@@ -327,6 +333,7 @@ def _line(page: int, words: list[tuple[int, int]], glyphs: Glyphs, frame: Frame)
     along = [ex * cos + ey * sin for ex, ey in edges]
     shown_x, shown_y = frame.shown(x, y)
     width, height = frame.size
+    sparse = max(along[4:]) - min(along[:4]) > _SPARSE * style.size * (end - start)
     return Line(
         page,
         start,
@@ -339,7 +346,23 @@ def _line(page: int, words: list[tuple[int, int]], glyphs: Glyphs, frame: Frame)
         x=shown_x / (width or 1),
         y=shown_y / (height or 1),
         doubts=_doubts(looks, glyphs, frame),
+        gaps=_gaps(words, glyphs, (cos, sin), _WIDE * style.size) if sparse else [],
     )
+
+
+def _gaps(
+    words: list[tuple[int, int]], glyphs: Glyphs, direction: tuple[float, float], least: float
+) -> list[tuple[int, int, float, float]]:
+    """List the gaps between words that are wider than spaces: (end, next start, right edge, next left edge)."""
+    cos, sin = direction
+    found = []
+    for (_, end), (start, _) in pairwise(words):
+        (ax, ay, bx, by), (cx, cy, dx, dy) = glyphs.loose(end - 1), glyphs.loose(start)
+        right = max(x * cos + y * sin for x in (ax, bx) for y in (ay, by))
+        left = min(x * cos + y * sin for x in (cx, dx) for y in (cy, dy))
+        if left - right > least:
+            found.append((end, start, right, left))
+    return found
 
 
 def _doubts(looks: list[tuple[int, int, Style]], glyphs: Glyphs, frame: Frame) -> list[tuple[int, int, str]]:

@@ -1,0 +1,169 @@
+"""Tables of a PDF: consecutive lines whose words stand in columns. Rows are written whole, cells in their columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from statistics import mean
+from typing import NamedTuple
+
+from pincite.acquire.readers.base import LIST_ITEM
+from pincite.acquire.readers.pdf_page import Line, PageText
+
+_LEAST_ROWS = 3  # with two cells or more
+_MOST_LEAD = 3.2  # times the size: the distance between two rows
+_ALIGNED = 0.6  # times the size: how far edges or middles of cells below each other may be apart
+_SAME_BASE = 0.35  # times the size: how far base lines of one row may be apart
+_MOST_ALONE = 3  # lines of one cell in a row, as where a cell is broken over several lines
+_MOST_MEAN = 40  # characters of a cell, on average over a table: more is prose in columns
+_SPARSE = 0.15  # share of the rows that may cross the space between two columns, as headings over several do
+_LEADER = re.compile(r"\.{4}|\. \. \. ")
+
+
+class Cell(NamedTuple):
+    """A run of words without a wide gap: characters [start, end) of its page, and where it stands along the line."""
+
+    left: float
+    right: float
+    start: int
+    end: int
+
+
+_Row = list[tuple[Line, list[Cell]]]
+"""The lines on one base line, each with its cells."""
+
+
+def mark_tables(pages: Sequence[PageText]) -> None:
+    """Mark the lines of tables: ``kind``, ``row`` (table, row, columns) and ``cells`` (column, start, end)."""
+    for page in pages:
+        number = 0
+        body = [line for line in page.lines if line.kind == "paragraph"]
+        for run in _runs(_rows(page, body)):
+            columns = _columns(run)
+            if len(columns) < 2 or not _is_table(page, run, columns):
+                continue
+            for index, row in enumerate(run):
+                for line, cells in row:
+                    line.kind, line.row = "table", (number, index, len(columns))
+                    line.cells = [(_column(cell, columns), cell.start, cell.end) for cell in cells]
+            number += 1
+
+
+def _rows(page: PageText, lines: Sequence[Line]) -> Iterator[_Row]:
+    """Put lines on one base line together, from left to right."""
+    row: _Row = []
+    for line in lines:
+        cells = list(_cells(page, line))
+        if row:
+            last = row[-1][0]
+            near = abs(line.base - last.last_base) < _SAME_BASE * max(line.style.size, last.style.size)
+            if near and line.left > last.right and line.style.angle == last.style.angle:
+                row.append((line, cells))
+                continue
+            yield row
+        row = [(line, cells)]
+    if row:
+        yield row
+
+
+def _cells(page: PageText, line: Line) -> Iterator[Cell]:
+    """Cut a line at its wide gaps, but not at those between dots that lead to a page number."""
+    left, start = line.left, line.start
+    for end, following, right, next_left in line.gaps:
+        if page.raw[end - 1] == "." == page.raw[following]:
+            continue
+        yield Cell(left, right, start, end)
+        left, start = next_left, following
+    yield Cell(left, line.right, start, line.end)
+
+
+def _of(row: _Row) -> list[Cell]:
+    return [cell for _, cells in row for cell in cells]
+
+
+def _runs(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    """Find runs of rows that may be one table: each below the last and aligned with the last of several cells."""
+    run: list[_Row] = []
+    full = -1  # index of the last row with several cells
+    for row in rows:
+        several = len(_of(row)) > 1
+        if run and _goes_on(run, run[full], row, several, len(run) - full):
+            run.append(row)
+            full = len(run) - 1 if several else full
+            continue
+        yield from _enough(run[: full + 1])
+        run, full = ([row], 0) if several else ([], -1)
+    yield from _enough(run[: full + 1])
+
+
+def _goes_on(run: list[_Row], full: _Row, row: _Row, several: bool, alone: int) -> bool:
+    last, line = run[-1][0][0], row[0][0]
+    size = max(line.style.size, last.style.size, 1.0)
+    near = (
+        abs(last.base - line.base) < _MOST_LEAD * size and line.base < full[0][0].base
+    )  # cells may stand in the middle
+    if line.style.angle != last.style.angle or not near or (not several and alone > _MOST_ALONE):
+        return False
+    aligned = sum(any(_are_aligned(cell, other, size) for other in _of(full)) for cell in _of(row))
+    return aligned >= (2 if several else 1)
+
+
+def _are_aligned(cell: Cell, other: Cell, size: float) -> bool:
+    reach = _ALIGNED * size
+    edges = abs(cell.left - other.left) < reach or abs(cell.right - other.right) < reach
+    return edges or abs(cell.left + cell.right - other.left - other.right) < 2 * reach
+
+
+def _enough(run: list[_Row]) -> Iterator[list[_Row]]:
+    if sum(len(_of(row)) > 1 for row in run) >= _LEAST_ROWS:
+        yield run
+
+
+def _columns(run: list[_Row]) -> list[tuple[float, float]]:
+    """Find where columns stand: between spaces that hardly any row crosses."""
+    rows = [_of(row) for row in run if len(_of(row)) > 1]
+    edges = sorted(
+        [(cell.left, 1) for row in rows for cell in row] + [(cell.right, -1) for row in rows for cell in row]
+    )
+    cover, found, begun = 0, list[tuple[float, float]](), None
+    for place, step in edges:
+        cover += step
+        if cover > _SPARSE * len(rows):
+            begun = place if begun is None else begun
+        elif begun is not None:
+            found.append((begun, place))
+            begun = None
+    return found
+
+
+def _column(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
+    """Find the column that a cell stands in: the first that it mostly lies in, or else the nearest."""
+    shared = [min(cell.right, right) - max(cell.left, left) for left, right in columns]
+    first = next((at for at, share in enumerate(shared) if share > 0.5 * (columns[at][1] - columns[at][0])), None)
+    return first if first is not None else max(range(len(columns)), key=lambda at: (shared[at], -at))
+
+
+def _is_table(page: PageText, run: list[_Row], columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell a table from lists, contents with dots, and prose in columns."""
+    said = [[page.raw[cell.start : cell.end] for cell in _of(row)] for row in run]
+    several = [row for row in said if len(row) > 1]
+    if mean(len(cell) for row in several for cell in row) > _MOST_MEAN or any(len(row[-1]) > 120 for row in several):
+        return False
+    listed = sum(
+        LIST_ITEM.match(row[0] + " ") is not None or _LEADER.search(" ".join(row)) is not None for row in several
+    )
+    if listed > len(several) / 2:
+        return False
+    filled = [len({_column(cell, columns) for cell in _of(row)}) > 1 for row in run]
+    return sum(filled) >= max(_LEAST_ROWS, len(run) / 2)
+
+
+def rows_of(lines: Sequence[Line]) -> Iterator[list[list[tuple[int, int]]]]:
+    """Yield the rows of one marked table: for each column the spans that stand in it."""
+    for (_, _, columns), row in groupby(lines, key=lambda line: line.row):
+        cells: list[list[tuple[int, int]]] = [[] for _ in range(columns)]
+        for line in row:
+            for column, start, end in line.cells:
+                cells[column].append((start, end))
+        yield cells
