@@ -107,3 +107,10 @@ def test_what_nobody_proposed_is_looked_for_deeper(library: pincite.Library) -> 
     assert place.rank > 1
     assert f"raise candidates to {place.rank}" in found.fix
     assert "It lacks number4." in found.reason
+
+
+def test_terms_are_told_as_the_question_writes_them(library: pincite.Library) -> None:
+    hit = library.search("delta sediment", limit=1).hits[0]
+    matched, lacking = library.terms("Which Deltas carried C++ sediments, 北京大学 and studies?", hit.passage)
+    assert matched == ("Deltas", "carried", "sediments")
+    assert lacking == ("c++", "北京", "京大", "大学", "studies")

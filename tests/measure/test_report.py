@@ -37,9 +37,9 @@ def hostile_report(count: int = 1) -> Ceiling:
     hit = Hit(1, 1.0, passage(f"kv cache {HOSTILE}", title=HOSTILE), {"vector": 0.5}, {"vector": 1})
     lost = Why(
         HOSTILE, hit.passage.uri, "not_used", HOSTILE, HOSTILE, HOSTILE, 1, ((3, 12),), (hit.passage.id,),
-        matched=("cach",), lacking=(HOSTILE,), ahead=(hit,), nearest=HOSTILE,
+        matched=("caches",), lacking=(HOSTILE,), ahead=(hit,), nearest=HOSTILE,
     )  # fmt: skip
-    cases = tuple(Diagnosis(str(i), (HOSTILE,), lost, HOSTILE, (HOSTILE,), (hit,)) for i in range(count))
+    cases = tuple(Diagnosis(str(i), (HOSTILE,), lost, HOSTILE, ("a Cache & more", HOSTILE), (hit,)) for i in range(count))
     return Ceiling(HOSTILE, "hybrid", HOSTILE, cases, 2)
 
 
@@ -66,3 +66,4 @@ def test_the_report_marks_the_gold_and_counts_what_it_leaves_out() -> None:
     assert page.count("<details>") == MOST_EXAMPLES
     assert "… and 7 more, in the JSON." in page
     assert "<mark class=gold>cache &lt;" in page
+    assert "a <mark>Cache</mark> &amp; more" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pincite.find.held import Held
     from pincite.find.search import Ranking
 
+_WORD = re.compile(r"\w+")
+_STEMS = 2  # of one word, in two languages; more terms are parts of it
 DEEP = 10_000  # how far a passage that is no candidate is looked for
 
 
@@ -50,11 +53,27 @@ def placed(hits: Sequence[Hit], scores: Mapping[str, Mapping[int, float]]) -> tu
 
 
 def terms_of(question: str, passage: Passage, store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Tell which terms of a question a passage has, and which it lacks, as keyword search sees them; in their order."""
+    """Tell which terms of a question a passage has, and which it lacks, as keyword search sees them.
+
+    Args:
+        question: as asked.
+        passage: of a document that the store holds.
+        store: knows the languages.
+
+    Returns:
+        Both in the order of the question, as written in it where a word has a term of its own, else as analysed.
+    """
     record = store.source(passage.uri)
     has = frozenset(analyze(passage.searched, record.language if record else ""))
-    asked = analyze_query(question, (*store.stats().languages, ""))
-    return tuple(t for t in asked if t in has), tuple(t for t in asked if t not in has)
+    languages = (*store.stats().languages, "")
+    written: dict[str, str] = {}
+    for word in _WORD.findall(question):
+        terms = analyze_query(word, languages)
+        written |= {term: word for term in terms if len(terms) <= _STEMS and term not in written}
+    asked = analyze_query(question, languages)
+    matched = dict.fromkeys(written.get(term, term) for term in asked if term in has)
+    lacking = dict.fromkeys(written.get(term, term) for term in asked if term not in has)
+    return tuple(matched), tuple(word for word in lacking if word not in matched)
 
 
 def found_or_lost(base: Why, there: Held, searched: Searched, store: Store) -> Why:

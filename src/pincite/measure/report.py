@@ -146,7 +146,7 @@ def _sections(found: Ceiling) -> Iterator[str]:
 def _example(case: Diagnosis) -> str:
     """Show one case behind its question."""
     why = case.why
-    terms = frozenset((*why.matched, *why.lacking))
+    terms = frozenset(term for word in (*why.matched, *why.lacking) for term in analyze(word, ""))
     rows = {
         "What happened": _safe(why.reason),
         "To do": _safe(why.fix),
@@ -210,11 +210,9 @@ def _words(text: str, terms: frozenset[str]) -> str:
 
 
 def _terms(why: Why) -> str:
-    """Show which terms of the question the passage has and lacks, as words of the question where one has one term."""
-    alone = {terms[0]: word for word in _WORD.findall(why.question) if len(terms := analyze(word, "")) == 1}
-    has = "".join(f"<span class=chip>{_safe(alone.get(term, term))}</span>" for term in why.matched)
-    lacks = (f'<span class="chip lacks">{_safe(alone.get(term, term))}</span>' for term in why.lacking)
-    return has + "".join(lacks)
+    """Show which terms of the question the passage has and lacks."""
+    has = "".join(f"<span class=chip>{_safe(term)}</span>" for term in why.matched)
+    return has + "".join(f'<span class="chip lacks">{_safe(term)}</span>' for term in why.lacking)
 
 
 def _name(uri: str) -> str:
