@@ -110,28 +110,32 @@ def answer_events(
         return
     if gate.outcome == "partial":
         run.find("partly_in_documents", f"No passage found mentions {', '.join(gate.missing)}.")
-    model = _loaded(run, generator)
+    yield from _answered(run, ranking, gate, _loaded(run, generator), how, text_of)
+
+
+def _answered(
+    run: Run,
+    ranking: Ranking,
+    gate: Sufficiency,
+    model: Generator | None,
+    how: AnswerOptions,
+    text_of: Callable[[Passage], str],
+) -> Iterator[Event]:
+    """Answer what the documents answer: evidence, quotes and draft, checked."""
+    first = model is not None and how.always_quotes(model.name)
     evidence = pack(
         ranking,
         budget_tokens=how.evidence_tokens,
         count=_words if model is None else model.count,
-        limit=_FEW if model is not None and how.always_quotes(model.name) else _MANY,
+        limit=_FEW if first else _MANY,
     )
     run.stage("evidence", items=len(evidence.items), tokens=evidence.tokens, dropped=len(evidence.dropped))
-    telling = Telling(
-        run,
-        ranking,
-        evidence.items,
-        policy=how.policy,
-        quote_limit=how.quote_limit,
-        quotes_first=model is not None and how.always_quotes(model.name),
-    )
+    telling = Telling(run, ranking, evidence.items, policy=how.policy, quote_limit=how.quote_limit, quotes_first=first)
     yield from telling.begin()
     written = "" if model is None else (yield from _written(run, evidence, model, how, telling))
     yield from telling.end(written)
-    yield _done(
-        run, telling.writer, gate, evidence, text_of, model.name if telling.by_model and model else "extractive"
-    )
+    by = model.name if telling.by_model and model else "extractive"
+    yield _done(run, telling.writer, gate, evidence, text_of, by)
 
 
 def _tell_instructions(run: Run, ranking: Ranking) -> None:
@@ -219,9 +223,15 @@ def _written(
         run.find("generation_failed", f"{error} {rest}", error.fix)
         run.stage("draft", held=telling.seconds, failed=type(error).__name__, prompt_tokens=prompt.tokens)
         return ""
+    _trace_draft(run, written, prompt, telling.seconds)
+    return _ended(run, written, model.name, aside)
+
+
+def _trace_draft(run: Run, written: Draft, prompt: Prompt, checking: float) -> None:
+    """Record how the draft was written."""
     run.stage(
         "draft",
-        held=telling.seconds,
+        held=checking,
         finish=written.reason,
         form=written.form,
         prompt_tokens=written.prompt_tokens or prompt.tokens,
@@ -229,19 +239,24 @@ def _written(
         reused_tokens=written.reused_tokens,
         removed=prompt.removed,
     )
-    if written.reason == "stop" and not written.text.strip():
-        run.find("draft_empty", f"{model.name} wrote nothing; the answer is made of quotes.")
+
+
+def _ended(run: Run, written: Draft, name: str, aside: bool) -> str:
+    """Give the draft as far as it is whole, and report what is not."""
     if written.reason == "stop":
+        if not written.text.strip():
+            run.find("draft_empty", f"{name} wrote nothing; the answer is made of quotes.")
         return written.text
     whole = _whole_sentences(written.text)
-    if not (aside and written.reason == "length"):
-        rest = written.text[len(whole) :].strip()
-        run.find(
-            "draft_incomplete",
-            f"{model.name} {_BROKEN[written.reason]}, so its text is incomplete"
-            + (f"; left out is {rest[:80]!r}." if rest else "."),
-            "Raise answer_tokens or answer_seconds.",
-        )
+    if aside and written.reason == "length":  # as intended: it has few tokens
+        return whole
+    rest = written.text[len(whole) :].strip()
+    left_out = f"; left out is {rest[:80]!r}" if rest else ""
+    run.find(
+        "draft_incomplete",
+        f"{name} {_BROKEN[written.reason]}, so its text is incomplete{left_out}.",
+        "Raise answer_tokens or answer_seconds.",
+    )
     return whole
 
 
