@@ -110,7 +110,7 @@ def _bar(row: int, label: str, phase: str, before: int, size: int, total: int, l
     figure = f"{size:,} · {_percent(size / total)}"
     return (
         f'{words}<rect class="track" x="{_LEFT}" y="{y}" width="{_WIDE * before / total:.1f}" height="20" rx="3"/>'
-        f'<rect x="{x:.1f}" y="{y}" width="{max(wide, 1.5):.1f}" height="20" rx="3" style="fill: {fill}"/>'
+        f'<rect x="{x:.1f}" y="{y}" width="{max(wide, 1.5) if size else 0:.1f}" height="20" rx="3" style="fill: {fill}"/>'
         f'<text class="figure" x="{_LEFT + _WIDE + 10}" y="{y + 14}">{figure}</text>'
     )
 
