@@ -1,20 +1,25 @@
-"""What a generator's prose is worth: how often the gold answer is in the answer's text, by shape of the answer.
+"""What an answer is worth by its shape: how often the gold answer is in it, and is it ever worse than its evidence?
 
-    python bench/quality/answer_shapes.py DATA_FOLDER [--generator NAME] [--questions 60] [--work FOLDER]
+    python bench/quality/answer_shapes.py DATA_FOLDER [--generator NAME] [--questions 30] [--work FOLDER] [--out FILE]
 
-xquad/en, retrieval included. "quotes": no generator; "plain": the draft as written, unchecked; "always": checked prose
-and the quotes; "when_needed": prose, flagged, and quotes where none of it is supported, asked to cite. "prose": drafts
-of which at least one sentence is supported, and how many of those hold the gold answer in their supported sentences.
+xquad/en and the answerable part of squad2-small-en, retrieval included, a seeded sample of each, gate open. "quotes":
+no generator; "default": quotes, and behind them what the draft says that is surely supported; "plain": the draft of
+"default" as written, unchecked; "when_needed": what large models get: prose, flagged, and quotes where none of it is
+supported. "worse than its quotes": answers without the gold answer although the quotes have it. "flagged": of the
+sentences of prose in the answer. Shares with 95 % Wilson intervals.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 from calibrate_sufficiency import COLLECTIONS, indexed, read, the_encoder
+from choose_and_quote import interval
 from gold import holds
 
 from pincite.ground.answer import answer_events
@@ -26,9 +31,13 @@ from pincite.types import DoneEvent, TokenEvent
 def answered(question, hits, library, **options):
     """Give the draft and the answer."""
     draft = ""
-    read_text = lambda passage: library.document(passage.uri, passage.version).text  # noqa: E731
     for event in answer_events(
-        question, hits, encoder=the_encoder(), text_of=read_text, strictness=0.0, answer_tokens=60, **options
+        question,
+        hits,
+        encoder=the_encoder(),
+        text_of=lambda passage: library.document(passage.uri, passage.version).text,
+        strictness=0.0,
+        **options,
     ):
         draft += event.text if isinstance(event, TokenEvent) else ""
         if isinstance(event, DoneEvent):
@@ -36,43 +45,63 @@ def answered(question, hits, library, **options):
     raise AssertionError("no last event")
 
 
-def count(tally, name, question, hits, library, golds, **options):
-    draft, answer = answered(question, hits, library, **options)
-    tally[f"{name}: gold in text"] += holds(answer.text, golds)
-    tally[f"{name}: gold in cited quotes"] += holds(" . ".join(c.quote for c in answer.citations), golds)
-    if not draft:
-        return
-    tally[f"{name}: gold in the draft (plain)"] += holds(draft, golds)
-    quotes = {citation.quote for citation in answer.citations}
-    prose = [c.text for c in answer.claims if c.verdict == "supported" and c.text.rpartition(" [")[0] not in quotes]
-    tally[f"{name}: prose supported"] += bool(prose)
-    tally[f"{name}: prose supported, with gold"] += bool(prose) and holds(" . ".join(prose), golds)
+def measure(question, golds, hits, library, generator):
+    """Give the figures of one question."""
+    _, quotes = answered(question, hits, library, generator=None)
+    inside = holds(quotes.text, golds)
+    row = {"quotes: gold": inside, "quotes: words": len(quotes.text.split())}
+    for name, options in (("default", {}), ("when_needed", {"quotes": "when_needed", "answer_tokens": 60})):
+        draft, answer = answered(question, hits, library, generator=generator, **options)
+        if name == "default":
+            row |= {
+                "plain: gold": holds(draft, golds),
+                "plain: worse than its quotes": inside and not holds(draft, golds),
+            }
+        found = holds(answer.text, golds)
+        quoted = {citation.quote for citation in answer.citations}
+        prose = [claim for claim in answer.claims if claim.text.partition(" [")[0] not in quoted]
+        row |= {
+            f"{name}: gold": found,
+            f"{name}: worse than its quotes": inside and not found,
+            f"{name}: words": len(answer.text.split()),
+            f"{name}: has prose": bool(prose),
+            f"{name}: flagged": sum(c.verdict != "supported" for c in prose) / len(prose) if prose else 0.0,
+        }
+    return row
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--generator", default="smollm2-135m-instruct")
-    parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--questions", type=int, default=30)
     parser.add_argument("--work", type=Path)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     generator = load_generator(options.generator, models_dir=default_models_dir(), offline=True)
+    rows, asked = defaultdict(list), []
     with tempfile.TemporaryDirectory() as folder:
-        library, _ = indexed("xquad", options.data / COLLECTIONS["xquad"], options.work or Path(folder))
-        rows = read(options.data / COLLECTIONS["xquad"] / "queries.jsonl")
-        rows = rows[:: len(rows) // options.questions][: options.questions]
-        tally = Counter()
-        for number, row in enumerate(rows, 1):
-            golds = [answer["text"] for answer in row["answers"]]
+        work = options.work or Path(folder)
+        work.mkdir(exist_ok=True)
+        for name in ("xquad", "squad2"):
+            library, _ = indexed(name, options.data / COLLECTIONS[name], work)
+            known = [row for row in read(options.data / COLLECTIONS[name] / "queries.jsonl") if row["answerable"]]
+            asked += [(name, row, library) for row in random.Random(0).sample(known, options.questions)]
+        random.Random(1).shuffle(asked)
+        for number, (name, row, library) in enumerate(asked, 1):
             hits = library.search(row["text"], limit=10, refresh=False).hits
-            given = (row["text"], hits, library, golds)
-            count(tally, "quotes", *given, generator=None)
-            count(tally, "always, 400 tokens", *given, generator=generator, quotes="always")
-            count(tally, "always, 120 tokens", *given, generator=generator, quotes="always", evidence_tokens=120)
-            count(tally, "when_needed", *given, generator=generator, quotes="when_needed", evidence_tokens=120)
-            if number % 10 == 0 or number == len(rows):
-                print(number, {name: round(tally[name] / number, 2) for name in sorted(tally)}, flush=True)
-        library.close()
+            golds = [answer["text"] for answer in row["answers"]]
+            rows[name].append(measure(row["text"], golds, hits, library, generator))
+            if number % 10 == 0 or number == len(asked):
+                both = [row for some in rows.values() for row in some]
+                found = {
+                    name: {"questions": len(some), **{key: interval([row[key] for row in some]) for key in some[0]}}
+                    for name, some in [*rows.items(), ("both", both)]
+                }
+                text = json.dumps(found, indent=1)
+                if options.out:
+                    options.out.write_text(text + "\n", encoding="utf-8")
+    print(text)
 
 
 if __name__ == "__main__":

@@ -182,6 +182,13 @@ def test_the_strict_policy_gives_quotes_alone_if_anything_is_unsupported(encoder
     assert (good.text, good.generator) == (GOOD.replace(" [1].", ". [1]"), "scripted")
 
 
+def test_a_small_model_that_repeats_the_question_adds_nothing(encoder):
+    draft = "Earlier tokens avoid recomputing. The KV cache keeps keys of earlier tokens."
+    text = ask(generator=Scripted(draft, name="tiny-135m"), encoder=encoder).text
+    assert text.endswith("\n\nThe KV cache keeps keys of earlier tokens. [1]")
+    assert "Earlier tokens avoid" not in text
+
+
 def test_lines_of_a_draft_are_kept(encoder):
     lines = (
         "- The KV cache keeps the keys of earlier tokens.",
@@ -224,7 +231,8 @@ def test_an_instruction_supports_nothing(encoder):
     [
         ("I have kept the keys and values.", "The cache is to my liking: the keys and values are kept.", "unsupported"),
         ("I have kept the keys and values.", "Should I keep the keys and values? They have to be kept.", "unsupported"),
-        ("I have kept the keys and values.", "Yesterday I kept all the keys and values.", "supported"),
+        ("I have kept the keys and values.", "'I am fond of keys and values', they say.", "unsupported"),
+        ("I kept all the keys and values.", "Yesterday I kept all the keys and values.", "supported"),
         ("World War I ended in 1918.", "The end of World War I came in 1918: it ended.", "supported"),
     ],
 )

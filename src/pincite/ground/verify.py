@@ -22,8 +22,10 @@ from pincite.types import Verdict
 _EVEN = 0.5  # a verifier's chance from which on it says yes
 _CONTRADICTED = "the cited text says the opposite, as the verifier reads it"
 # In a claim: "I" where a sentence or clause begins, as numerals (World War I) do not. In a source: before any word.
-_I = re.compile(r"(?:^|[,;:.!?\"“(]\s*|\b(?:and|that|as|so|but|then|if|because|what|when)\s+)I(?:['’]\w+)?\s+[a-z]")
-_ANY_I = re.compile(r"\bI(?:['’]\w+)?\s+[a-z]")
+_I = re.compile(
+    r"(?:^|[,;:.!?\"“(]\s*|\b(?:and|that|as|so|but|then|if|because|what|when)\s+)I((?:['’]\w+|\s+[a-z]\w*))"
+)
+_ANY_I = re.compile(r"\bI((?:['’]\w+|\s+[a-z]\w*))")
 _MINE = re.compile(r"\b(?:my|myself)\b")
 _QUESTION = re.compile(r"[^.!?\n]*\?")
 _CLOSE = 0.7  # share of a claim's other terms; at 0.5 verdicts on WiCE and SciFact were right 1.5 % less often
@@ -294,8 +296,8 @@ def _opposite(claim: str, source: str) -> list[str]:
 def _speaker(claim: str, source: str) -> list[str]:
     """Find a writer who speaks of itself where the source does not: what a model says it did is in no document."""
     told = _QUESTION.sub("", source)
-    speaks = _ANY_I.search(told)
-    if speaks or not (_I.search(claim) or (_MINE.search(claim) and not _MINE.search(told))):
+    does, theirs = set(_I.findall(claim)), set(_ANY_I.findall(told))
+    if does <= theirs and (theirs or not _MINE.search(claim) or _MINE.search(told)):
         return []
     return ["it speaks in the first person, and the cited text does not"]
 
