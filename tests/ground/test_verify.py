@@ -72,6 +72,12 @@ def test_a_denial_is_found_in_both_directions():
     assert check("The drug doesn't reduce mortality.", source).problems == ()
 
 
+def test_another_denial_with_a_word_in_common_does_not_carry_a_denial():
+    source = "It looks at the files, so it knows what is stale. What it does not know is still only text."
+    assert check("It does not know what is stale.", source).verdict == "unsupported"
+    assert check("It does not know what is only text.", source).problems == ()
+
+
 def test_an_opposite_is_a_contradiction():
     found = check("Sales increased in spring.", "Sales decreased in spring.")
     assert (found.verdict, found.problems) == (

@@ -118,8 +118,8 @@ class Telling:
             self._run.find("draft_left_out", f"{len(failing)} of {len(said)} sentences of the draft are not supported.")
             said = failing
         for item in said:
-            if self._first and _said_by(item.claim.plain, self._quotes):
-                continue  # the quote stands there already
+            if self._first and (_said_by(item.claim.plain, self._quotes) or self._only_asks(item.claim.plain)):
+                continue  # the quote stands there already, and the question is no answer
             if self._may_be_shown(item.check):
                 self._write(item)
             else:
@@ -148,6 +148,11 @@ class Telling:
         said = [item for item in assessed if not _ABSTAINS.search(item.claim.plain)]
         self._abstained |= len(said) < len(assessed)
         return said
+
+    def _only_asks(self, text: str) -> bool:
+        """Tell whether a sentence has no content but the question's."""
+        terms = self._run.terms
+        return set(terms.wanted(text)) <= set(terms.wanted(self._run.question))
 
     def _may_be_shown(self, check: Check) -> bool:
         """Tell whether a claim gets into the answer; beside quotes only what is surely supported earns it."""

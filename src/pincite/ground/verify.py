@@ -274,11 +274,16 @@ def _negation(claim: str, source: str, terms: Terms) -> list[str]:
     if in_claim == in_source and len(mine) != len(theirs):  # the same words, but for denials
         return ["the cited text does not deny this" if len(mine) > len(theirs) else "the cited text denies this"]
     problems = []
-    if any(scope & in_source and not any(scope & other for other in theirs) for scope in mine):
+    if any(scope & in_source and not any(_alike(scope, other) for other in theirs) for scope in mine):
         problems.append("the cited text does not deny this")
-    if any(_mostly(scope, in_claim) and not any(scope & other for other in mine) for scope in theirs):
+    if any(_mostly(scope, in_claim) and not any(_alike(scope, other) for other in mine) for scope in theirs):
         problems.append("the cited text denies this")
     return problems
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Tell whether two denials are of the same: more than half of the shorter one's words are in the other."""
+    return 2 * len(one & other) > min(len(one), len(other))
 
 
 def _mostly(scope: frozenset[str], found: frozenset[str]) -> bool:
