@@ -3,7 +3,7 @@
     python bench/quality/choose_and_quote.py DATA_FOLDER [--questions 50] [--work FOLDER] [--out FILE]
 
 xquad/en and the answerable part of squad2-small-en, retrieval included, a seeded sample of each. Decoding is forced by
-this script: of OpenVINO's logits, only those of tokens that are allowed are looked at. Shares with 95 % Wilson intervals.
+this script: of OpenVINO's logits, only those of allowed tokens are looked at. Shares have 95 % Wilson intervals.
 
 sentence: rank     the first sentence by the ranking of generate/evidence.py, no model
 sentence: id       the sentence whose number the model finds likeliest, of five in its prompt
