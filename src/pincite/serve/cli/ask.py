@@ -64,7 +64,7 @@ def show(answer: Answer) -> None:
     for claim in answer.claims:
         if claim.verdict != "supported":
             why = "; ".join(claim.problems) or "the cited text does not say so"
-            render.say(f"\n  {_VERDICTS[claim.verdict]}: {claim.text!r}: {why}")
+            render.say(f"\n  {_VERDICTS[claim.verdict]}: {claim.text!r}: {render.nearer(why)}")
     _notes(answer)
     if answer.outcome == "not_in_documents" and answer.nearest:
         render.say("\nNearest passages:")

@@ -37,9 +37,10 @@ def run(args: argparse.Namespace) -> int:
             numbers = "".join(f" [{number}]" for number in claim.citations)
             render.say(f"{claim.verdict:<12}{' '.join(claim.text.split())}{numbers}")
             for problem in claim.problems:
-                render.say(f"            {problem}")
+                render.say(f"            {render.nearer(problem)}")
         for citation in checked.citations:
-            render.say(f"  [{citation.number}] {citation.location}\n      “{' '.join(citation.quote.split())}”")
+            place = render.shown_place(citation.uri, citation.location)
+            render.say(f"  [{citation.number}] {place}\n      “{' '.join(citation.quote.split())}”")
     return 0 if all(claim.verdict == "supported" for claim in checked.claims) else 1
 
 

@@ -65,6 +65,11 @@ def shown_place(uri: str, location: str) -> str:
     return location.replace(unquote(uri.removeprefix("file://")), shown_path(uri), 1)
 
 
+def nearer(text: str) -> str:
+    """Shorten the paths below here that a text names."""
+    return text.replace(f"{Path.cwd()}{os.sep}", "")
+
+
 class Progress:
     """One line on stderr that is written over, if a person watches; silent otherwise."""
 
