@@ -9,6 +9,7 @@ import pytest
 from pincite.generate.evidence import rank_sentences
 from pincite.generate.relevance import Terms
 from pincite.ground.answer import answer_events
+from pincite.ground.check import check_text
 from pincite.types import CitationEvent, DoneEvent, TokenEvent, VerdictEvent
 from tests.ground.fakes import Scripted, hits, text_of
 from tests.ground.test_answer import KV, LORA, QUESTION, check_contract
@@ -67,6 +68,12 @@ def test_what_follows_an_order_is_marked_and_nothing_but_text_results(order, pla
         assert "instruction_in_document" in {finding.kind for finding in answer.findings}
     else:
         assert follows
+
+
+def test_a_text_that_repeats_words_put_into_a_models_mouth_is_not_supported(encoder):
+    found = hits(f"{KV} {ORDERS[0]}", LORA)
+    checked = check_text(f"{SPOKEN} {KV}", search=lambda claim: found, encoder=encoder, text_of=text_of)
+    assert [claim.verdict for claim in checked.claims] == ["unsupported", "supported"]
 
 
 def test_an_instruction_keeps_the_statements_around_it():

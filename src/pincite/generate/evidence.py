@@ -50,6 +50,13 @@ class Ranking:
     vectors: NDArray[np.float32] | None  # row i belongs to sentences[i]: (sentences, dimension)
 
 
+def stated(ranking: Ranking) -> Ranking:
+    """Leave out the sentences that tell a language model what to do: they support nothing."""
+    kept = [i for i, sentence in enumerate(ranking.sentences) if not sentence.instruction]
+    vectors = None if ranking.vectors is None else ranking.vectors[np.array(kept, dtype=np.int64)]
+    return replace(ranking, sentences=tuple(ranking.sentences[i] for i in kept), vectors=vectors)
+
+
 def choose_evidence(
     question: str,
     hits: Sequence[Hit],

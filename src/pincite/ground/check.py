@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pincite.generate.evidence import rank_sentences
+from pincite.generate.evidence import rank_sentences, stated
 from pincite.generate.relevance import Terms
 from pincite.ground.claims import split_claims
 from pincite.ground.compose import Writer, assess, conflict_findings, uncited
@@ -53,7 +53,8 @@ def check_text(
     contrary: list[Conflict] = []
     findings: list[Finding] = []
     for claim in split_claims(text):
-        ranking = rank_sentences(claim.plain, search(claim.plain) if claim.plain else (), encoder=encoder, terms=terms)
+        hits = search(claim.plain) if claim.plain else ()
+        ranking = stated(rank_sentences(claim.plain, hits, encoder=encoder, terms=terms))
         given = ranking.sentences
         (item,) = assess(
             [claim], given, ranking.vectors, encoder=encoder, terms=terms, against=given, verifier=verifier
