@@ -15,11 +15,13 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from calibrate_sufficiency import Remembering
+from calibrate_sufficiency import TERMS, Remembering
 
 from pincite.find import followup
 from pincite.find.analyze import ANALYZER, analyze
-from pincite.find.search import rank
+from pincite.find.search import rank, search
+from pincite.generate.evidence import distinct, rank_sentences
+from pincite.generate.relevance import coverage
 from pincite.measure.cases import load_dataset
 from pincite.measure.corpus import index_corpus, row_id
 from pincite.measure.metrics import question_metrics
@@ -116,6 +118,25 @@ def left_out(bench, domains, groups):
     return scores, chosen, {row: round(float(table.mean()), 4) for row, table in tables.items()}
 
 
+def evidence(bench, folder):
+    """Give the share of the reference answer's new words in the first 1 and 3 sentences, by what they are ranked for.
+
+    New words are neither in the question and the turn before nor in the last answer; only questions that depend count.
+    """
+    targets = {task["task_id"]: task["target"] for task in map(json.loads, (folder / "tasks.jsonl").open())}
+    found = {"the question's own words": [], "with the turn before in front": []}
+    for task, _, question, history in bench.tasks:
+        form = followup.understand(question, history, LANGUAGES)
+        if not form.depends or not form.past:
+            continue
+        new = set(TERMS.wanted(targets[task])) - set(TERMS.wanted(form.whole)) - TERMS.found(history[-1].answer)
+        hits, _ = search(question, store=bench.store, encoder=bench.encoder, past=form.past)
+        for shares, text in zip(found.values(), (question, form.whole), strict=True):
+            best = distinct(rank_sentences(text, hits, encoder=bench.encoder, terms=TERMS).sentences[:12])
+            shares.append([coverage(new, frozenset().union(*(s.terms for s in best[:k]))) for k in (1, 3)])
+    return {name: [len(rows), *(round(float(x), 4) for x in np.mean(rows, axis=0))] for name, rows in found.items()}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
@@ -150,6 +171,7 @@ def main():
         row("conversation, each domain left out", chosen_out)
         for name, constants in ABLATIONS.items():
             row(name, bench.ndcg(conversation, **constants))
+        chosen_by = evidence(bench, options.data)
         store.close()
     gains = {}
     for name, other in (("last turn alone", last), ("all turns joined", every), ("last two turns joined", two)):
@@ -158,7 +180,9 @@ def main():
         low, high = np.quantile((chosen_out - other)[drawn].mean(axis=1), (0.025, 0.975))
         gains[name] = [round(float(value), 4) for value in ((chosen_out - other).mean(), low, high)]
     print("gain of the left-out figure over, with 95 % interval:", gains)
+    print("evidence: questions, new words of the answer in 1 and 3 sentences", chosen_by)
     result = {"questions": len(tasks), "ndcg@10": rows, "chosen": chosen, "gain": gains, "grid": grid}
+    result["evidence: questions, share in 1 and 3 sentences"] = chosen_by
     options.save.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
