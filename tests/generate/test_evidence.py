@@ -54,6 +54,15 @@ def test_near_duplicates_count_once_but_another_number_does_not_repeat():
     assert [s.text for s in distinct(sentences)] == ["The tower is 330 m tall.", "The tower is 340 m tall."]
 
 
+def test_a_denial_is_no_duplicate():
+    texts = [
+        "The tower is open to visitors.",
+        "The tower is not open to visitors.",
+        "The tower isn't open to visitors.",
+    ]
+    assert len(distinct(ranked("Is the tower open to visitors?", *texts).sentences)) == 3
+
+
 def test_headings_and_questions_are_no_statements():
     assert not is_statement("What is a cache?")
     assert not is_statement("## The KV cache of a model")

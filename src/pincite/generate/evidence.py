@@ -192,14 +192,17 @@ def distinct(sentences: Iterable[Sentence]) -> list[Sentence]:
     return kept
 
 
+_DECISIVE = re.compile(r"\d+|\b(?:not|no|never|cannot|without|nicht|kein\w*|pas|jamais|nunca|non|não)\b|n['’]t\b")
+
+
 def _same(one: Sentence, other: Sentence) -> bool:
-    """Tell whether two sentences are near duplicates; a different number makes them different."""
+    """Tell whether two sentences are near duplicates; another number, or a denial, makes them different."""
     either = len(one.terms | other.terms)
     if not either:
         return one.text == other.text
     if len(one.terms & other.terms) < _DUPLICATE * either:
         return False
-    return re.findall(r"\d+", one.text) == re.findall(r"\d+", other.text)
+    return _DECISIVE.findall(one.text) == _DECISIVE.findall(other.text)
 
 
 def _merged(chosen: Sequence[Sentence]) -> list[list[Sentence]]:
