@@ -21,7 +21,8 @@ from calibrate_sufficiency import COLLECTIONS, TERMS, indexed, read, the_encoder
 from gold import holds
 
 from pincite.generate import evidence, score
-from pincite.generate.relevance import coverage
+from pincite.generate.relevance import coverage, encode_within
+from pincite.types import searched_text
 
 FITTED = ("xquad", "squad2")
 BUDGETS = (50, 100, 200)  # words
@@ -29,7 +30,7 @@ POINTING = re.compile(r"(he|she|it|they|this|these|those|his|her|its|their|such)
 
 
 def measured(question, hits):
-    """Give the sentences in the order of the text, their features and plain coverage, as the product sees them."""
+    """Give the sentences in the order of the text, their features, and what else is compared."""
     seen = {}
 
     def recorded(*given, **named):
@@ -43,7 +44,9 @@ def measured(question, hits):
         evidence.features = score.features
     states = np.array([evidence.is_statement(sentence.text) for sentence in seen["sentences"]])
     covered = np.array([coverage(ranking.terms, sentence.terms) for sentence in seen["sentences"]])
-    return seen["sentences"], seen["features"], np.where(states, 1.0, 0.5), covered
+    headed = [searched_text(sentence.passage.context, sentence.text) for sentence in seen["sentences"]]
+    parents = encode_within(the_encoder(), headed) @ ranking.vector
+    return seen["sentences"], seen["features"], np.where(states, 1.0, 0.5), np.stack([covered, parents], axis=1)
 
 
 def asked_of(name, options, work):
@@ -55,10 +58,10 @@ def asked_of(name, options, work):
     for row in rows:
         golds = [answer if isinstance(answer, str) else answer["text"] for answer in row["answers"]]
         hits = library.search(row["text"], limit=10, refresh=False).hits
-        sentences, features, factor, covered = measured(row["text"], hits)
+        sentences, features, factor, more = measured(row["text"], hits)
         inside = [holds(sentence.text, golds) for sentence in sentences]
         words = frozenset().union(*(TERMS.wanted(gold) for gold in golds)) if name == "clapnq" else frozenset()
-        found.append((row["text"], sentences, features, factor, covered, np.array(inside, bool), words))
+        found.append((row["text"], sentences, features, factor, more, np.array(inside, bool), words))
     library.close()
     return found
 
@@ -73,8 +76,8 @@ def best(sentences, scores, most=8):
 def figures(asked, score_of):
     """Give the shares for 1, 2 and 3 sentences."""
     found = np.zeros((len(asked), 3))
-    for row, (_, sentences, features, factor, covered, inside, words) in enumerate(asked):
-        order = best(sentences, score_of(features, covered) * factor)
+    for row, (_, sentences, features, factor, more, inside, words) in enumerate(asked):
+        order = best(sentences, score_of(features, more) * factor)
         for k in range(3):
             if words:
                 found[row, k] = coverage(words, frozenset().union(*(sentences[i].terms for i in order[: k + 1])))
@@ -87,9 +90,16 @@ def weighed(weights):
     return lambda features, _: features @ np.array(list(weights.values()))
 
 
-def before(features, covered):
+def before(features, more):
     """Give the score that was used before: 0.7 cosine + 0.3 share of terms + 0.2 standing."""
-    return 0.7 * features[:, 0] + 0.3 * covered + 0.2 * features[:, 3]
+    return 0.7 * features[:, 0] + 0.3 * more[:, 0] + 0.2 * features[:, 3]
+
+
+def headed(features, more):
+    """Let half of the cosine be that of the sentence with its title and headings."""
+    changed = features.copy()
+    changed[:, 0] = (features[:, 0] + more[:, 1]) / 2
+    return score.scores(changed)
 
 
 def fit(asked, steps=300, l2=0.003):
@@ -157,7 +167,7 @@ def main():
     shared = {row[0].strip().lower() for row in asked["xquad"]} & {row[0].strip().lower() for row in asked["squad2"]}
     own = {name: [row for row in asked[name] if row[0].strip().lower() not in shared] for name in FITTED}
     fitted = {"xquad": fit(own["squad2"]), "squad2": fit(own["xquad"])}
-    rows = {"before": before, "default": weighed(score.WEIGHTS)}
+    rows = {"before": before, "default": weighed(score.WEIGHTS), "with title and headings": headed}
     rows |= {f"without {name}": weighed(score.WEIGHTS | {name: 0.0}) for name in score.WEIGHTS}
     table = {how: {name: figures(asked[name], score_of) for name in asked} for how, score_of in rows.items()}
     table["fitted on the other"] = {name: figures(asked[name], weighed(fitted[name])) for name in FITTED}
