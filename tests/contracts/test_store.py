@@ -390,6 +390,26 @@ def test_keyword_candidates_are_in_total_order(store: Store) -> None:
     assert store.keyword_candidates([], 9) == []
 
 
+def test_owners_are_the_documents_of_current_passages(store: Store) -> None:
+    put(store, "file:///a.md", ["apple pear", "apple"])
+    put(store, "file:///b.md", ["plum"])
+    (one, two), (three,) = keys(store, "file:///a.md"), keys(store, "file:///b.md")
+    found = store.owners([three, two, one, 10**9])
+    assert set(found) == {one, two, three}
+    assert found[one] == found[two] != found[three]
+    assert store.owners([]) == {}
+    store.remove("file:///b.md")
+    assert three not in store.owners([three])
+
+
+def test_a_repeated_term_counts_more(store: Store) -> None:
+    put(store, "file:///a.md", ["apple", "pear", "plum"])
+    once, more = store.keyword_candidates(["apple"], 9), store.keyword_candidates(["apple", "apple", "pear"], 9)
+    assert more[0].key == once[0].key
+    assert more[0].score == pytest.approx(2**0.75 * once[0].score, rel=1e-4)
+    assert more[1].score == pytest.approx(once[0].score, rel=1e-4)
+
+
 def test_a_filter_leaves_the_top_full(store: Store) -> None:
     for number in range(30):
         put(store, f"file:///{number:02}.md", ["apple", f"apple {number}"], metadata={"few": number % 10 == 0})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.find.fuse import fuse, ranked, rrf
+from pincite.find.fuse import UNREAD_WEIGHT, WEIGHT, fuse, ranked, rrf, weight_for
 from pincite.types import Candidate
 
 VECTOR = [Candidate(1, 0.9), Candidate(2, 0.5), Candidate(3, 0.4)]
@@ -74,3 +74,58 @@ def test_the_order_of_equal_scores_does_not_depend_on_the_order_given(vector, ke
     shuffled = list(vector)
     random.shuffle(shuffled)
     assert fuse(vector, keyword) == fuse(shuffled, keyword)
+
+
+def test_siblings_draw_a_passage_towards_the_mean_of_its_document():
+    alone = scores(fuse(VECTOR, KEYWORD, weight=0.7))
+    together = scores(fuse(VECTOR, KEYWORD, weight=0.7, owners={1: 7, 2: 8, 3: 8}, siblings=0.25))
+    mean = (alone[2] + alone[3]) / 2
+    assert together == pytest.approx(
+        {1: alone[1], 2: 0.75 * alone[2] + 0.25 * mean, 3: 0.75 * alone[3] + 0.25 * mean, 4: alone[4]}
+    )
+
+
+@given(candidate_lists, candidate_lists, st.integers(1, 5))
+def test_the_order_within_a_document_stays(vector, keyword, documents):
+    owners = {key: key % documents for key in range(31)}
+    before, after = fuse(vector, keyword), fuse(vector, keyword, owners=owners)
+    assert {c.key for c in before} == {c.key for c in after}
+    places = {c.key: c.score for c in after}
+    for one, other in pairwise([c for c in before if owners[c.key] == 0]):
+        assert places[one.key] >= places[other.key] or one.score == pytest.approx(other.score)
+
+
+class Spelling:
+    """Pieces of so many characters."""
+
+    def __init__(self, letters):
+        self.letters = letters
+
+    def count(self, text):
+        return max(1, round(sum(not c.isspace() for c in text) / self.letters))
+
+    def starts(self, text):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("question", "letters", "weight"),
+    [
+        ("What is the size of the house in which they live?", 1.0, WEIGHT),  # English is not looked at
+        ("Wer hat das Haus gebaut, das in der Stadt ist?", 2.7, UNREAD_WEIGHT),
+        ("Wer hat das Haus gebaut, das in der Stadt ist?", 4.1, WEIGHT),
+        ("Кто построил этот дом в городе?", 1.05, UNREAD_WEIGHT),
+        ("Кто построил этот дом в городе?", 4.0, WEIGHT),
+        ("谁建造了这座房子", 1.0, UNREAD_WEIGHT),
+        ("谁建造了这座房子", 1.6, WEIGHT),
+        ("ใครสร้างบ้านหลังนี้", 18.0, UNREAD_WEIGHT),
+        ("ใครสร้างบ้านหลังนี้", 3.5, WEIGHT),
+    ],
+)
+def test_the_weight_follows_the_language_of_the_question(question, letters, weight):
+    assert weight_for(question, Spelling(letters), ["en"]) == weight
+
+
+def test_a_question_without_a_plain_language_counts_as_the_library_s():
+    assert weight_for("XJ-900", Spelling(1.0), ["ru", "en"]) == UNREAD_WEIGHT
+    assert weight_for("XJ-900", Spelling(1.0), []) == WEIGHT

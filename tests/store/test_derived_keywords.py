@@ -63,7 +63,7 @@ def slow_bm25(truth, terms, limit, documents=None, keys=None):
             idf = math.log(1 + (len(collection) - n + 0.5) / (n + 0.5))
             tf = held.count(term)
             part = idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * length / average))
-            scores[key] = scores.get(key, 0) + terms.count(term) * part
+            scores[key] = scores.get(key, 0) + terms.count(term) ** 0.75 * part
     allowed = {key for key, passage in truth.passages.items() if documents is None or passage.document_key in documents}
     ranked = sorted(((-float(f"{value:.5g}"), key) for key, value in scores.items() if key in allowed))
     return [(key, -value) for value, key in ranked[:limit]]

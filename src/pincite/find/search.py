@@ -14,7 +14,7 @@ from pincite.errors import EmptyQuestion, UsageError
 from pincite.find.analyze import analyze_query
 from pincite.find.explain import placed
 from pincite.find.followup import Part, blended, joined
-from pincite.find.fuse import WEIGHT, Fusion, fuse
+from pincite.find.fuse import WEIGHT, Fusion, fuse, weight_for
 from pincite.find.rerank import SECONDS, WINDOW, rerank
 from pincite.models.protocols import Encoder, Reranker
 from pincite.store.filters import Filter
@@ -100,7 +100,7 @@ def rank(
     candidates: int = 100,
     where: Filter | None = None,
     fusion: Fusion = "convex",
-    weight: float = WEIGHT,
+    weight: float | None = None,
     past: Sequence[Part] = (),
 ) -> Ranking:
     """Rank passage keys for a question: what ``search`` does before it looks at passages.
@@ -113,7 +113,7 @@ def rank(
         candidates: how many passages each retriever proposes.
         where: which documents may be found.
         fusion: how hybrid mode merges.
-        weight: of the cosine, for the convex fusion.
+        weight: of the cosine, 0 to 1, for the convex fusion; None follows the question's language.
         past: what is taken from the conversation.
 
     Returns:
@@ -133,12 +133,26 @@ def rank(
     keyword = _keyword_candidates(question, ranking, store, candidates, where, past) if mode != "vector" else []
     if mode == "hybrid":
         with ranking.timed("fuse") as detail:
-            ranking.order = fuse(vector, keyword, method=fusion, weight=weight, depth=candidates)
+            if weight is None and encoder is not None:
+                weight = weight_for(question, encoder.pieces, store.stats().languages)
+            ranking.order = _fused(vector, keyword, store, fusion, weight, candidates)
             ranking.scores["fused"] = {candidate.key: candidate.score for candidate in ranking.order}
             detail["passages"] = len(ranking.order)
+            if fusion == "convex" and weight is not None:
+                detail["weight"] = weight
     else:
         ranking.order = vector or keyword
     return ranking
+
+
+def _fused(
+    vector: list[Candidate], keyword: list[Candidate], store: Store, method: Fusion, weight: float | None, depth: int
+) -> list[Candidate]:
+    """Merge the candidates, each among those of its document."""
+    if method == "rrf":
+        return fuse(vector, keyword, method=method)
+    owners = store.owners([candidate.key for candidate in (*vector, *keyword)])
+    return fuse(vector, keyword, weight=WEIGHT if weight is None else weight, depth=depth, owners=owners)
 
 
 def _vector_candidates(

@@ -144,6 +144,10 @@ class Store(Protocol):
         """Give current passages; keys that are gone are absent."""
         ...
 
+    def owners(self, keys: Sequence[int]) -> dict[int, int]:
+        """Give the key of the document of each current passage; keys that are gone are absent."""
+        ...
+
     def passages_of(self, uri: str) -> list[Passage]:
         """Give a document's current passages in order of start."""
         ...
@@ -167,7 +171,7 @@ class Store(Protocol):
         ...
 
     def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
-        """Give the passages with the highest BM25 score for analysed terms, best first; a repeated term counts again."""
+        """Give the passages with the highest BM25 score for analysed terms, best first; a repeated term counts more."""
         ...
 
     def changes(self, since: int) -> Changes:

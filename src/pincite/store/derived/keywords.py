@@ -96,7 +96,7 @@ class KeywordIndex:
         """Find the passages with the highest BM25 score for any of the terms.
 
         Args:
-            terms: analysed as the passages were; one that is there twice counts twice.
+            terms: analysed as the passages were; one that is there n times counts n ** 0.75.
             limit: how many to give.
             documents: keys of the documents whose passages may be given; None: all.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.errors import LibraryDamaged
-from pincite.store.derived.beside import Analysed, Row, Statistics, rounded
+from pincite.store.derived.beside import REPEATED, Analysed, Row, Statistics, rounded
 from pincite.store.derived.stamp import checksum
 
 TOKENS, KEY, DOCUMENT = "tokens", "key", "document_key"
@@ -163,10 +163,10 @@ class Segments:
     def _query(self, tokens: Sequence[str], documents: Sequence[int] | None) -> Any:
         query, occur = self._tantivy.Query, self._tantivy.Occur
         terms = {token: query.term_query(self._schema, TOKENS, token, "freq") for token in tokens}
-        times = Counter(tokens)
-        words = query.boolean_query(
-            [(occur.Should, query.boost_query(t, times[s]) if times[s] > 1 else t) for s, t in terms.items()]
-        )
+        for token, times in Counter(tokens).items():
+            if times > 1:
+                terms[token] = query.boost_query(terms[token], times**REPEATED)
+        words = query.boolean_query([(occur.Should, term) for term in terms.values()])
         if documents is None:
             return words
         allowed = query.const_score_query(query.term_set_query(self._schema, DOCUMENT, documents), 0.0)

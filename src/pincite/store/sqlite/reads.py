@@ -174,6 +174,18 @@ def passages(connection: apsw.Connection, keys: Sequence[int] | NDArray[np.int64
     )
 
 
+def owners(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, int]:
+    """Give the document key of each passage that is current."""
+    if not len(keys):
+        return {}
+    wanted = apsw.carray(np.array(keys, dtype=np.int64))
+    return dict(
+        connection.execute(
+            "SELECT p.key, p.document FROM carray(?) c CROSS JOIN passages p ON p.key = c.value", (wanted,)
+        )
+    )
+
+
 def passages_of(connection: apsw.Connection, uri: str) -> list[Passage]:
     """Give a document's current passages in order."""
     return _passages(

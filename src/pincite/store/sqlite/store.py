@@ -180,6 +180,11 @@ class SqliteStore:
         with self._database.read() as connection:
             return {passage.key: passage for passage in reads.passages(connection, keys)}
 
+    def owners(self, keys: Sequence[int]) -> dict[int, int]:
+        """Give the key of the document of each current passage; keys that are gone are absent."""
+        with self._database.committed() as connection:
+            return reads.owners(connection, keys)
+
     def passages_of(self, uri: str) -> list[Passage]:
         """Give a document's current passages in order of start."""
         with self._database.read() as connection:
