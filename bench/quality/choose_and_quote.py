@@ -12,7 +12,8 @@ sentence: both     the ranking's score + 0.1 x that log probability
 words: forced      the likeliest words, forced to stand in the first sentence as they are, after four examples
 words: free        the same without the force
 prose: plain       one or two sentences from four, as the default prompt asks
-prose: per quote   one short sentence from the first sentence alone
+prose: per quote   one short sentence from the first sentence alone, which stands before the question
+prose: own message the same, the sentence in a message of its own
 "sure" counts prose of which a sentence is supported with at least 0.8: what the default shows behind its quotes.
 """
 
@@ -31,6 +32,7 @@ from calibrate_sufficiency import COLLECTIONS, TERMS, indexed, read, the_encoder
 from gold import holds, words
 
 from pincite.generate.evidence import distinct, evidence, rank_sentences, relevant
+from pincite.generate.form import ABSTAIN
 from pincite.generate.prompt import POLICY, build_prompt
 from pincite.ground.claims import split_claims
 from pincite.ground.compose import assess
@@ -42,6 +44,7 @@ from pincite.models.runtime import import_openvino
 from pincite.types import Message
 
 OFFERED, SURE = 5, 0.8
+BRIEF = "Answer the question in one short sentence. Use only the passage."
 SHOTS = (
     (
         "The bridge was opened to traffic in May 1889 after six years of work.",
@@ -168,7 +171,7 @@ def f1(text, gold):
     return 2 * common / (len(mine) + len(theirs)) if common else 0.0
 
 
-def measure(model, question, golds, ranking):
+def measure(model, question, golds, ranking, prose_only=False):
     """Give a figure for each way: 0 or 1, F1 and CPU seconds."""
     best = distinct(relevant(ranking))[:OFFERED]
     texts = [sentence.text for sentence in best]
@@ -185,17 +188,18 @@ def measure(model, question, golds, ranking):
     pick = lambda scores: texts[int(np.argmax(scores))]  # noqa: E731
     ranked = [sentence.score for sentence in best]
     note("sentence: rank", texts[0])
-    note("sentence: id", pick(chosen_by_id(model, question, texts)))
-    likely = chosen_by_question(model, question, texts)
-    note("sentence: question", pick(likely))
-    note("sentence: both", pick(np.array(ranked) + 0.1 * np.array(likely)))
-    forced = model.forced(short(texts[0], question), texts[0], 24, "Answer:")
-    note("words: forced", forced, F1=max(f1(forced, gold) for gold in golds))
-    free, _ = model.free(short(texts[0], question), 24, "Answer:")
-    note("words: free", free, F1=max(f1(free, gold) for gold in golds), verbatim=words(free) in words(texts[0]))
+    if not prose_only:
+        note("sentence: id", pick(chosen_by_id(model, question, texts)))
+        likely = chosen_by_question(model, question, texts)
+        note("sentence: question", pick(likely))
+        note("sentence: both", pick(np.array(ranked) + 0.1 * np.array(likely)))
+        forced = model.forced(short(texts[0], question), texts[0], 24, "Answer:")
+        note("words: forced", forced, F1=max(f1(forced, gold) for gold in golds))
+        free, _ = model.free(short(texts[0], question), 24, "Answer:")
+        note("words: free", free, F1=max(f1(free, gold) for gold in golds), verbatim=words(free) in words(texts[0]))
     few = best[:4]
     items = tuple(evidence(s.passage, s.start, s.end, s.score, n) for n, s in enumerate(few, 1))
-    messages = build_prompt(question, items, generator=model, answer_tokens=60, policy=POLICY).messages
+    messages = build_prompt(question, items, generator=model, answer_tokens=60, policy=f"{POLICY} {ABSTAIN}").messages
     draft, tokens = model.free(messages, 60)
     shown = sure(draft, question, few, ranking)
     note("prose: plain", draft, sure=bool(shown), prompt_tokens=tokens, **{"gold in sure": holds(shown, golds)})
@@ -203,9 +207,11 @@ def measure(model, question, golds, ranking):
         Message("system", "Answer the question in one short sentence. Use only the text."),
         Message("user", f"Text: {texts[0]}\nQuestion: {question}"),
     ]
-    draft, tokens = model.free(alone, 30)
-    shown = sure(draft, question, best[:1], ranking)
-    note("prose: per quote", draft, sure=bool(shown), prompt_tokens=tokens, **{"gold in sure": holds(shown, golds)})
+    one = build_prompt(question, items[:1], generator=model, answer_tokens=30, policy=BRIEF).messages
+    for name, asked in (("prose: per quote", alone), ("prose: own message", one)):
+        draft, tokens = model.free(asked, 30)
+        shown = sure(draft, question, best[:1], ranking)
+        note(name, draft, sure=bool(shown), prompt_tokens=tokens, **{"gold in sure": holds(shown, golds)})
     return row
 
 
@@ -228,6 +234,7 @@ def main():
     parser.add_argument("--questions", type=int, default=50)
     parser.add_argument("--work", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--prose-only", action="store_true", help="leave out the choices of sentences and of words")
     options = parser.parse_args()
     model, rows = Model(), defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
@@ -242,7 +249,8 @@ def main():
         for number, (name, row, library) in enumerate(asked, 1):
             hits = library.search(row["text"], limit=10, refresh=False).hits
             ranking = rank_sentences(row["text"], hits, encoder=the_encoder(), terms=TERMS)
-            rows[name].append(measure(model, row["text"], [answer["text"] for answer in row["answers"]], ranking))
+            golds = [answer["text"] for answer in row["answers"]]
+            rows[name].append(measure(model, row["text"], golds, ranking, options.prose_only))
             if options.out and (number % 10 == 0 or number == len(asked)):
                 found = {
                     name: {"questions": len(some), **{key: interval([row[key] for row in some]) for key in some[0]}}

@@ -96,6 +96,7 @@ def test_an_endpoint_is_asked_by_a_schema():
     generator = Endpoint(JSON)
     assert replied(generator).text == "Because it rained. [1] "
     assert asked(generator) == [("json", True)]
+    assert generator.calls[0][1].max_tokens > GenerationOptions().max_tokens
 
 
 @pytest.mark.parametrize("first", [SchemaRefused("no"), "Because it rained.", "<html>"])

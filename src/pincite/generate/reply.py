@@ -59,7 +59,8 @@ def reply(
     begun = time.monotonic()
     if form == "json":
         try:
-            return (yield from _formed(generator, form, ask(form), replace(options, schema=schema(numbers))))
+            roomy = replace(options, schema=schema(numbers), max_tokens=options.max_tokens * 3 // 2)  # braces take some
+            return (yield from _formed(generator, form, ask(form), roomy))
         except (SchemaRefused, ReplyMalformed):  # raised only before any text
             form = "lines"
             generator.reply_form = form  # type: ignore[attr-defined]  # it has one
