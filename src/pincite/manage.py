@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -98,27 +99,39 @@ def evaluate_dataset(
         UsageError: the cases or a saved run are malformed, or nothing can be measured.
         ExtraMissing: the metrics library is not installed.
     """
-    from pincite.library import Library
     from pincite.measure.compare import Comparison
     from pincite.measure.evaluate import evaluate
 
-    with tempfile.TemporaryDirectory(prefix="pincite-evaluate-") as folder:
-        own = Path(dataset).is_dir()
-        chosen = changed(settings, library=str(Path(folder) / "corpus.pincite")) if own else settings
-        with Library(chosen, progress=getattr(progress, "download", None)) as library:
-            if not own:
-                library.refresh()
-            return evaluate(
-                Path(dataset),
-                library.store,
-                library.models.encoder(),
-                mode=cast(Mode, chosen.mode),
-                passage_pieces=chosen.passage_pieces,
-                reranker=library.models.reranker(),
-                rerank_seconds=chosen.rerank_seconds,
-                comparison=Comparison(**(comparison or {})),
-                **asked,
-            )
+    with _measured(dataset, settings, progress) as library:
+        return evaluate(
+            Path(dataset),
+            library.store,
+            library.models.encoder(),
+            mode=cast(Mode, settings.mode),
+            passage_pieces=settings.passage_pieces,
+            reranker=library.models.reranker(),
+            rerank_seconds=settings.rerank_seconds,
+            comparison=Comparison(**(comparison or {})),
+            **asked,
+        )
+
+
+@contextmanager
+def _measured(cases: str, settings: Settings, progress: Any, *, refresh: bool = True) -> Iterator[Library]:
+    """Open what cases ask of: for a BEIR folder a temporary library, else that of the settings, brought up to date."""
+    from pincite.library import Library
+
+    download = getattr(progress, "download", None)
+    if Path(cases).is_dir():
+        with tempfile.TemporaryDirectory(prefix="pincite-corpus-") as folder:
+            own = changed(settings, library=str(Path(folder) / "corpus.pincite"))
+            with Library(own, progress=download) as library:
+                yield library
+        return
+    with Library(settings, progress=download) as library:
+        if refresh:
+            library.refresh()
+        yield library
 
 
 def ceiling_report(
@@ -150,30 +163,25 @@ def ceiling_report(
     Raises:
         UsageError: the cases are malformed.
     """
-    from pincite.library import Library
     from pincite.measure.cases import load_cases
     from pincite.measure.ceiling import ceiling
     from pincite.measure.corpus import index_corpus, row_uri
 
     loaded = load_cases(Path(cases))
-    with tempfile.TemporaryDirectory(prefix="pincite-ceiling-") as folder:
-        own = loaded.dataset
-        chosen = changed(settings, library=str(Path(folder) / "corpus.pincite")) if own else settings
-        with Library(chosen, progress=getattr(progress, "download", None)) as library:
-            if own:
-                index_corpus(own, library.store, library.models.encoder(), passage_pieces=chosen.passage_pieces)
-            elif refresh:
-                library.refresh()
-            return ceiling(
-                loaded.name,
-                loaded.cases[:questions],
-                ask=lambda question: library.asked(question, extract=extract, where=where, refresh=False),
-                store=library.store,
-                uri_of=lambda source: row_uri(own.name, source) if own else library.uri(source),
-                generator="extractive" if extract else chosen.generator,
-                drafts=drafts,
-                progress=lambda what, done, total: progress and progress.count("Asked", done, f"of {total} {what}"),
-            )
+    own = loaded.dataset
+    with _measured(cases, settings, progress, refresh=refresh) as library:
+        if own:
+            index_corpus(own, library.store, library.models.encoder(), passage_pieces=settings.passage_pieces)
+        return ceiling(
+            loaded.name,
+            loaded.cases[:questions],
+            ask=lambda question: library.asked(question, extract=extract, where=where, refresh=False),
+            store=library.store,
+            uri_of=lambda source: row_uri(own.name, source) if own else library.uri(source),
+            generator="extractive" if extract else settings.generator,
+            drafts=drafts,
+            progress=lambda what, done, total: progress and progress.count("Asked", done, f"of {total} {what}"),
+        )
 
 
 def write_report(found: Ceiling, path: Path) -> None:
