@@ -159,6 +159,7 @@ class Hit:
     passage: Passage
     scores: Mapping[str, float] = field(default_factory=dict)  # what each stage gave it
     ranks: Mapping[str, int] = field(default_factory=dict)  # its place in each stage's list, from 1
+    also: tuple[Passage, ...] = ()  # near duplicates that it stands for, best first
 
     @property
     def text(self) -> str:

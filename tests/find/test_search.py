@@ -170,3 +170,21 @@ def test_a_very_long_question_uses_its_first_terms_and_says_so(store):
 def test_any_string_is_a_question(store, encoder, question):
     hits, _ = search(question, store=store, encoder=encoder)
     assert len(hits) == len(TEXTS)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
+def test_the_same_text_at_two_paths_is_one_hit_and_the_top_stays_full(store, encoder, mode):
+    for name in ("copy one", "copy two"):
+        put(store, encoder, name, TEXTS["adapter"])
+    put(store, encoder, "other number", TEXTS["adapter"].replace("two", "2"))
+    hits, _ = search(
+        "A low-rank adapter changes the weights of a model by matrices",
+        store=store,
+        encoder=encoder,
+        mode=mode,
+        limit=2,
+    )
+    assert len(hits) == 2
+    found = {names([hit])[0]: sorted(passage.title for passage in hit.also) for hit in hits}
+    assert sorted(found) in (["adapter", "other number"], ["copy one", "other number"], ["copy two", "other number"])
+    assert sum(map(len, found.values())) == 2

@@ -92,7 +92,7 @@ def found_or_lost(base: Why, there: Held, searched: Searched, store: Store) -> W
     """
     base = replace(base, version=there.version, spans=there.spans, passages=tuple(p.id for p in there.passages))
     keys = {passage.key: passage for passage in there.passages}
-    hit = next((hit for hit in searched.hits if hit.passage.key in keys), None)
+    hit = next((hit for hit in searched.hits if any(p.key in keys for p in (hit.passage, *hit.also))), None)
     present = sum(hit.passage.key in keys for hit in searched.hits)
     if hit is not None and (there.whole or present == len(keys)):
         return _with_terms(replace(base, places=places_of(hit)), hit.passage, store)

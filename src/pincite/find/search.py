@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pincite.errors import EmptyQuestion, UsageError
 from pincite.find.analyze import analyze_query
+from pincite.find.distinct import BEYOND, distinct
 from pincite.find.explain import placed
 from pincite.find.followup import Part, blended, joined
 from pincite.find.fuse import WEIGHT, Fusion, fuse, weight_for
@@ -55,7 +56,7 @@ def search(
     rerank_seconds: float = SECONDS,
     past: Sequence[Part] = (),
 ) -> tuple[tuple[Hit, ...], Trace]:
-    """Find the passages that bear on a question.
+    """Find the passages that bear on a question; near duplicates are one hit, with the others in its ``also``.
 
     Args:
         question: any text that is not blank.
@@ -83,7 +84,8 @@ def search(
     depth = max(candidates, limit)
     ranking = rank(question, store=store, encoder=encoder, mode=mode, candidates=depth, where=where, past=past)
     with ranking.timed("passages") as detail:
-        hits = _hits(ranking, store, limit if reranker is None else max(limit, WINDOW))
+        wanted = limit if reranker is None else max(limit, WINDOW)
+        hits = distinct(_read(ranking, store, wanted + BEYOND), wanted)
         detail["passages"] = len(hits)
     if reranker is not None:
         with ranking.timed("rerank") as detail:
@@ -233,14 +235,11 @@ def _row(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
 
 
-def _hits(ranking: Ranking, store: Store, limit: int) -> tuple[Hit, ...]:
-    """Read the best passages; one that was removed since it was found makes room for the next."""
-    hits: list[Hit] = []
-    order: Sequence[Candidate] = ranking.order
-    while order and len(hits) < limit:
-        wanted, order = order[: limit - len(hits)], order[limit - len(hits) :]
+def _read(ranking: Ranking, store: Store, size: int) -> Iterator[Hit]:
+    """Read passages in order, so many at a time; one that was removed since it was found is passed over."""
+    for start in range(0, len(ranking.order), size):
+        wanted = ranking.order[start : start + size]
         passages = store.passages([candidate.key for candidate in wanted])
         for key, score in ((candidate.key, candidate.score) for candidate in wanted if candidate.key in passages):
             scores = {stage: given[key] for stage, given in ranking.scores.items() if key in given}
-            hits.append(Hit(len(hits) + 1, score, passages[key], scores))
-    return tuple(hits)
+            yield Hit(0, score, passages[key], scores)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.find.analyze import ANALYZER
-from pincite.find.fuse import WEIGHT, Fusion
+from pincite.find.fuse import Fusion
 from pincite.find.rerank import SECONDS, WINDOW
 from pincite.find.search import rank, search
 from pincite.measure.cases import Cases, load_cases
@@ -33,7 +33,7 @@ class How:
 
     mode: Mode = "hybrid"
     fusion: Fusion = "convex"  # how hybrid mode merges
-    weight: float = WEIGHT  # of the cosine, for the convex fusion
+    weight: float | None = None  # of the cosine, for the convex fusion; None follows the language of the question
     reranker: Reranker | None = None  # looks again at the best passages of the default fusion
     rerank_seconds: float = SECONDS
     span_depth: int = SPAN_DEPTH

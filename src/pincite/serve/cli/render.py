@@ -160,6 +160,9 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "line_to": passage.line_to,
         "scores": dict(hit.scores),
         "ranks": dict(hit.ranks),
+        "also": [
+            {"uri": p.uri, "version": p.version, "passage_id": p.id, "start": p.start, "end": p.end} for p in hit.also
+        ],
     }
 
 

@@ -55,6 +55,9 @@ def _show(result: SearchResult, terms: Sequence[tuple[tuple[str, ...], tuple[str
         )
         if explained is not None:
             render.say(f"   {shown_places(places_of(hit))}\n   {shown_terms(*explained)}")
-        render.say("   " + " ".join(hit.text.split())[:400] + "\n")
+        render.say("   " + " ".join(hit.text.split())[:400])
+        for passage in hit.also:
+            render.say(f"   also in {render.shown_place(passage.uri, passage.location)}  ({passage.id})")
+        render.say()
     if not result.hits:
         render.note("Nothing found. `pincite list` shows what the library holds.")

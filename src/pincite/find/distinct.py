@@ -1,0 +1,86 @@
+"""Near duplicates share one place among the hits: the first keeps it, the others are where it is "also in"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from difflib import get_close_matches
+
+from pincite.types import Hit, Passage
+
+BEYOND = 5  # hits looked at after the last that is kept: near duplicates of it stand there
+SHARE = 0.9  # of the distinct words of two near duplicates that both have
+_FEWEST = 12  # words in a near duplicate: among fewer, each one counts
+_CLOSE = 0.85  # likeness of two spellings of a word: a slip, not another word
+_WORD, _NUMBER = re.compile(r"\w+"), re.compile(r"\d+(?:[.,]\d+)*")
+_NEGATIONS = frozenset(["no", "not", "non", "nor", "never", "none", "neither", "without", "cannot", "t", "kein", "keine", "nicht", "ne", "pas", "sin", "nunca"])
+
+
+class Looks:
+    """What a text is compared by."""
+
+    __slots__ = ("numbers", "spelled", "words")
+
+    def __init__(self, text: str) -> None:
+        """Take the words as they are written and without case, and the numbers in order."""
+        self.spelled = _WORD.findall(text)
+        self.words = frozenset(word.casefold() for word in self.spelled)
+        self.numbers = _NUMBER.findall(text)
+
+
+def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
+    """Keep the first of near duplicates, and name the others in its ``also``.
+
+    Args:
+        hits: best first.
+        limit: how many to keep, at least 1.
+
+    Returns:
+        At most ``limit`` hits in their order, ranked from 1.
+    """
+    kept: list[tuple[Hit, Looks]] = []
+    also: list[list[Passage]] = []
+    beyond = 0
+    for hit in hits:
+        looks = Looks(hit.passage.text)
+        twin = next((place for place, (_, other) in enumerate(kept) if alike(looks, other)), None)
+        if twin is not None:
+            also[twin].append(hit.passage)
+        elif len(kept) < limit:
+            kept.append((hit, looks))
+            also.append([])
+        beyond += len(kept) == limit
+        if beyond > BEYOND:
+            break
+    return tuple(
+        replace(hit, rank=rank, also=tuple(others))
+        for rank, ((hit, _), others) in enumerate(zip(kept, also, strict=True), start=1)
+    )
+
+
+def alike(one: Looks, other: Looks) -> bool:
+    """Tell whether two texts surely say the same: the same words, or long texts that differ in little.
+
+    A number, a name (a word with a capital), a negation or another word in its place makes them different; a word that
+    only one of them has, or that is spelled in another way, does not.
+    """
+    if one.numbers != other.numbers:
+        return False
+    shortest, longest = sorted((len(one.words), len(other.words)))
+    if shortest < SHARE * longest:
+        return False
+    if longest < _FEWEST:
+        return [word.casefold() for word in one.spelled] == [word.casefold() for word in other.spelled]
+    common = one.words & other.words
+    if len(common) < SHARE * (shortest + longest - len(common)):
+        return False
+    fewer, more = sorted((one.words - common, other.words - common), key=len)
+    if any(_tells(word, looks) for looks, words in ((one, one.words), (other, other.words)) for word in words - common):
+        return False
+    return all(get_close_matches(word, more, 1, _CLOSE) for word in fewer)
+
+
+def _tells(word: str, looks: Looks) -> bool:
+    """Tell whether a word that only one text has changes what it says: a negation, or a name."""
+    return word in _NEGATIONS or not any(word == spelled for spelled in looks.spelled)

@@ -1,0 +1,81 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.find.distinct import BEYOND, Looks, alike, distinct
+from pincite.types import Hit, Passage
+
+LONG = (
+    "Visitors may leave their coats in the hall on the ground floor, and the staff will look after them until the "
+    "doors close at 18:30 in winter"
+)
+
+
+def hits(texts):
+    passages = [Passage(f"d{i}@1:0-1", i, f"d{i}", f"file:///{i}", 1, 0, len(t), t, "") for i, t in enumerate(texts, 1)]
+    return [Hit(0, 1 - passage.key / 100, passage) for passage in passages]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LONG,
+        LONG.upper(),
+        LONG.replace(" ", "\n  ") + ".",
+        LONG.replace("Visitors", "visitors") + ", please",
+        LONG.replace("winter", "wintr"),
+    ],
+)
+def test_long_texts_that_surely_say_the_same_are_alike(other):
+    assert alike(Looks(LONG), Looks(other))
+    assert alike(Looks(other), Looks(LONG))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LONG.replace("18:30", "17:30"),
+        LONG.replace("may leave", "may not leave"),
+        LONG.replace("winter", "summer"),
+        LONG.replace("the staff", "the Hilton staff"),
+        LONG.replace("the staff", "the staff of 3"),
+        LONG[: len(LONG) // 2],
+        "",
+    ],
+)
+def test_a_number_a_name_a_negation_or_another_word_makes_them_different(other):
+    assert not alike(Looks(LONG), Looks(other))
+    assert not alike(Looks(other), Looks(LONG))
+
+
+def test_of_a_short_text_each_word_counts():
+    assert alike(Looks("The fee is 20 euros."), Looks("the fee is 20 Euros"))
+    assert not alike(Looks("The fee is 20 euros."), Looks("The fee is 20 euros now."))
+    assert not alike(Looks("dog bites man"), Looks("man bites dog"))
+
+
+@given(st.text(), st.text())
+def test_any_texts_can_be_compared_in_either_order(one, other):
+    assert alike(Looks(one), Looks(one))
+    assert alike(Looks(one), Looks(other)) == alike(Looks(other), Looks(one))
+
+
+def test_the_first_keeps_its_place_and_the_top_stays_full():
+    found = distinct(hits(["a", "b", "a", "a", "c", "b", "d"]), 3)
+    assert [(hit.rank, hit.text, [p.key for p in hit.also]) for hit in found] == [
+        (1, "a", [3, 4]),
+        (2, "b", [6]),
+        (3, "c", []),
+    ]
+
+
+def test_twins_right_after_the_last_hit_are_named_and_no_more_are_read():
+    read = []
+
+    def given_hits():
+        for hit in hits(["a", "b", "b", *"cdefghijklmnop"]):
+            read.append(hit.text)
+            yield hit
+
+    assert [len(hit.also) for hit in distinct(given_hits(), 2)] == [0, 1]
+    assert len(read) == 2 + BEYOND
