@@ -135,14 +135,27 @@ def test_titles(head, body, title):
     assert page(body, head).title == title
 
 
-@pytest.mark.parametrize("style", ["display:none", "DISPLAY : None !important", "visibility:hidden", "font-size:0px"])
+@pytest.mark.parametrize(
+    "style",
+    [
+        "display:none",
+        "DISPLAY : None !important",
+        "visibility:hidden",
+        "font-size:0px",
+        "font-size: 1px",
+        "opacity: 0.0",
+        "position:absolute; left:-9999px",
+    ],
+)
 def test_hidden_styles(style):
     reading = page(f'<p>seen</p><div style="{style}">not <b>seen</b></div> tail')
     assert reading.text == "seen\n\ntail"
     assert reading.metadata["hidden_text"] == 7
 
 
-@pytest.mark.parametrize("style", ["font-size:0.8em", "display:block", "color:red"])
+@pytest.mark.parametrize(
+    "style", ["font-size:0.8em", "font-size:10px", "opacity:0.5", "left:-10px", "display:block", "color:red"]
+)
 def test_styles_that_do_not_hide(style):
     reading = page(f'<p style="{style}">seen</p>')
     assert reading.text == "seen"

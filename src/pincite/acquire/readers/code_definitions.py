@@ -103,13 +103,12 @@ def _defined(lines: Lines, language: str, parser: Any) -> list[Block]:
     blocks: list[Block] = []
     edges = [0, *(line for line in sorted(starts) if line), len(lines)]
     for first, behind in pairwise(edges):
-        part = starts.get(first)
+        opening = starts.get(first)
         said = "".join(lines[number] for number in range(first, behind))
-        opens = part is not None and (part.name or any(map(str.isalnum, said)))  # else: the braces at the end
-        if part is not None and opens:
+        if opening is not None and (opening.name or any(map(str.isalnum, said))):  # else: the braces at the end
             while first < behind and lines.blank(first):
                 first += 1
-            blocks.append(lines.block("heading", first, first + 1, part.level, part.name))
+            blocks.append(lines.block("heading", first, first + 1, opening.level, opening.name))
             first += 1
         blocks += [block for block in chunks(lines, first, behind, language) if block.start < block.end]
     return blocks if starts else []
@@ -152,8 +151,10 @@ def _definition(node: Any) -> Any:
 
 def _leads_on(node: Any) -> bool:
     """Tell whether definitions may stand inside something that is none: a body, a conditional of the preprocessor."""
-    opens = node.type.startswith(("preproc_if", "preproc_else", "linkage", "body"))
-    return opens or node.type.endswith(("body", "block", "list"))
+    kind = str(node.type)
+    return kind.startswith(("preproc_if", "preproc_else", "linkage", "body")) or kind.endswith(
+        ("body", "block", "list")
+    )
 
 
 def _name(node: Any) -> str:

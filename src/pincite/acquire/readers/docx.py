@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pincite.acquire.readers.base import one_line, stem
@@ -56,7 +57,7 @@ class _Walk:
         if name in ("txbxContent", "chart"):
             self.boxes.append(node)
             return ""
-        if name == "r" and is_on(node, "rPr", "vanish"):
+        if name == "r" and _cannot_be_seen(node):
             self.left_out["hidden_text"] += sum(len(text.text or "") for text in descendants(node, "t"))
             return ""
         return self._formula(node, name) if name in _FORMULAS else self.inline(node)
@@ -214,6 +215,29 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     return Reading(text, one_line(walk.title or title or heading) or stem(name), blocks, metadata=metadata)
 
 
+def _cannot_be_seen(run: Any) -> bool:
+    """Tell whether a run is hidden, a point high, or white where nothing can be behind it."""
+    properties = child(run, "rPr")
+    if properties is None:
+        return False
+    if is_on(run, "rPr", "vanish"):
+        return True
+    size, colour = (
+        attribute(found, "val") if found is not None else "" for found in map(partial(child, properties), _LOOKS)
+    )
+    if size.isdecimal() and int(size) <= _TINY:
+        return True
+    if colour.upper() != "FFFFFF" or any(child(properties, name) is not None for name in ("shd", "highlight")):
+        return False
+    around = {local(above) for above in run.iterancestors()}
+    paragraph = next((above for above in run.iterancestors() if local(above) == "p"), None)
+    style = child(paragraph, "pPr") if paragraph is not None else None
+    shaded = style is not None and (child(style, "shd") is not None or child(style, "pStyle") is not None)
+    return not (shaded or around & {"tbl", "txbxContent", "hyperlink"})
+
+
+_LOOKS = ("sz", "color")
+_TINY = 3  # half points
 _USED = ("styles", "numbering", "footnotes", "endnotes", "comments")
 
 

@@ -24,7 +24,12 @@ _DEPTH = 2000  # of elements: beyond, parsers take quadratic time, so only the b
 _MAIN_DEPTH = 200  # up to which the main text is looked for: the extractor calls itself for each level
 _MAIN_SIZE = 8 << 20  # characters up to which it is looked for: it takes more than a second for each million
 _MAIN_SHARE = (0.25, 0.8)  # of the visible text: with less the page is no article, with more it is nothing else
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![\d.])", re.IGNORECASE)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0+)?(?![\d.])"
+    r"|font-size\s*:\s*(?:0(?![\d.])|(?:0?\.\d+|1(?:\.0+)?)\s*(?:px|pt))"
+    r"|(?:left|top|text-indent)\s*:\s*-\d{4}",
+    re.IGNORECASE,
+)
 _META = {  # metadata: names of meta elements, the best first
     "author": ("author", "article:author", "dc.creator"),
     "date": ("article:published_time", "date", "dc.date", "dcterms.created", "datepublished"),

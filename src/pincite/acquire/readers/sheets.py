@@ -14,7 +14,7 @@ from pincite.acquire.package import Budget
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, paged
 from pincite.acquire.readers.ooxml import OLE, Parts, protected
-from pincite.acquire.readers.xml import attribute, child, descendants, number, parse_xml, text_of
+from pincite.acquire.readers.xml import attribute, child, descendants, number, parse_xml, require_whole, text_of
 from pincite.errors import SourceTooLarge, SourceUndecodable
 from pincite.types import Reading
 
@@ -87,6 +87,10 @@ def _checked(data: bytes) -> _Book:
     parts = Parts(data)
     if "META-INF/manifest.xml" in parts.package and b"encryption-data" in parts.package.read("META-INF/manifest.xml"):
         raise protected()
+    for member in parts.package.members:
+        if member.filename == "content.xml":  # of ODS: where it ends early, the library waits for the rest forever
+            require_whole(parts.package.chunks(member), "Its part content.xml")
+    parts.package.budget = Budget()
     paths = _sheet_parts(parts)
     sheets = set(paths.values())
     wide = {

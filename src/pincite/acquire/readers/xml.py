@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pincite.errors import SourceUndecodable
 
+_RESAVE = "Open it in the program that made it, save it again, and add that."
 _DEPTH = 200  # of elements: readers call themselves for each level
 
 
@@ -28,15 +29,39 @@ def parse_xml(data: bytes, name: str = "Its XML") -> Any:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
     )
-    fix = "Open it in the program that made it, save it again, and add that."
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         reason = " ".join(str(error).split())[:120].rstrip(".")
-        raise SourceUndecodable(f"{name} is damaged: {reason}.", fix=fix) from error
+        raise SourceUndecodable(f"{name} is damaged: {reason}.", fix=_RESAVE) from error
     if _is_deeper(root, _DEPTH):
-        raise SourceUndecodable(f"{name} is nested more than {_DEPTH} levels deep.", fix=fix)
+        raise SourceUndecodable(f"{name} is nested more than {_DEPTH} levels deep.", fix=_RESAVE)
     return root
+
+
+def require_whole(chunks: Iterable[bytes], name: str) -> None:
+    """Refuse XML that is not well-formed before a library sees it that would look for its end forever.
+
+    Args:
+        chunks: the document, in parts of any size; it is not kept.
+        name: what it is, for people.
+
+    Raises:
+        SourceUndecodable: it is not well-formed, or declares entities.
+    """
+    from xml.parsers import expat
+
+    def refuse(*_: object) -> None:
+        raise ValueError("it declares entities")
+
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler = refuse
+    try:
+        for chunk in chunks:
+            parser.Parse(chunk, False)
+        parser.Parse(b"", True)
+    except (expat.ExpatError, ValueError) as error:
+        raise SourceUndecodable(f"{name} is damaged: {error}.", fix=_RESAVE) from error
 
 
 def _is_deeper(root: Any, limit: int) -> bool:
