@@ -1,4 +1,4 @@
-"""Score sentences against a question: what tells that a sentence holds the answer, each feature 0 to 1, cosines -1 to 1."""
+"""Score sentences against a question: what tells that a sentence holds the answer."""
 
 from __future__ import annotations
 
@@ -73,16 +73,16 @@ def features(
         follows: whether a sentence has the one before it in the list before it in the text.
 
     Returns:
-        A row for each sentence, a column for each of ``WEIGHTS``.
+        A row for each sentence, a column for each of ``WEIGHTS``: cosines from -1 to 1, all others from 0 to 1.
     """
-    rarity, kind = _rarity(asked, sentences), kind_asked(question)
+    rarity, kind, words = _rarity(asked, sentences), kind_asked(question), words_of(question)
     whole = sum(rarity.values()) or 1.0
     rows = []
     for index, sentence in enumerate(sentences):
         before = sentences[index - 1].terms if follows[index] else frozenset()
         rare = sum(value for term, value in rarity.items() if term in sentence.terms)
         near = sum(value for term, value in rarity.items() if term in sentence.terms or term in before)
-        kind_there = has_kind(kind, question, sentence.text)
+        kind_there = has_kind(kind, words, sentence.text)
         rows.append((cosines[index], rare / whole, near / whole, standing[index], passages[index], kind_there))
     return np.array(rows, dtype=np.float64).reshape(len(sentences), len(WEIGHTS))
 
@@ -99,18 +99,22 @@ def kind_asked(question: str) -> str:
     return next((kind for kind, pattern in _ASKED if pattern.search(lowered)), "")
 
 
-def has_kind(kind: str, question: str, text: str) -> bool:
-    """Tell whether a text has something of that kind, beyond the question's own words."""
+def words_of(text: str) -> frozenset[str]:
+    """Give the words and numbers of a text in small letters."""
+    return frozenset(re.findall(r"\w(?:[\w.,]*\w)?", text.lower()))
+
+
+def has_kind(kind: str, words: frozenset[str], text: str) -> bool:
+    """Tell whether a text has something of that kind that is not among the question's own words."""
     if kind == "date":
         return bool(_DATE.search(text))
     if kind == "number":
-        return bool(_NUMERAL.search(text)) or _has_new(_NUMBER, question, text)
-    return kind == "name" and _has_new(_NAME, question, text)
+        return bool(_NUMERAL.search(text)) or _has_new(_NUMBER, words, text)
+    return kind == "name" and _has_new(_NAME, words, text)
 
 
-def _has_new(pattern: re.Pattern[str], question: str, text: str) -> bool:
-    """Tell whether a text has a match that is no word of the question."""
-    words = set(re.findall(r"\w[\w.,]*\w|\w", question.lower()))
+def _has_new(pattern: re.Pattern[str], words: frozenset[str], text: str) -> bool:
+    """Tell whether a text has a match that is not among the words."""
     return any(match[0].rstrip(".,").lower() not in words for match in pattern.finditer(text))
 
 
