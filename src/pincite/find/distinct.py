@@ -14,7 +14,7 @@ SHARE = 0.9  # of the distinct words of two near duplicates that both have
 _FEWEST = 12  # words in a near duplicate: among fewer, each one counts
 _CLOSE = 0.85  # likeness of two spellings of a word: a slip, not another word
 _WORD, _NUMBER = re.compile(r"\w+"), re.compile(r"\d+(?:[.,]\d+)*")
-_NEGATIONS = frozenset(["no", "not", "non", "nor", "never", "none", "neither", "without", "cannot", "t", "kein", "keine", "nicht", "ne", "pas", "sin", "nunca"])
+_NEGATIONS = frozenset(("no", "not", "non", "nor", "never", "none", "neither", "without", "cannot", "t"))
 
 
 class Looks:

@@ -123,8 +123,7 @@ def rank(
 
     Raises:
         EmptyQuestion: the question is blank.
-        UsageError: the mode is unknown or needs an encoder.
-        FilterError: the filter is malformed.
+        UsageError: the mode is unknown or needs an encoder, or the filter is malformed.
     """
     if not question.strip():
         raise EmptyQuestion("The question is empty.", fix="Ask something.")
@@ -139,9 +138,7 @@ def rank(
                 weight = weight_for(question, encoder.pieces, store.stats().languages)
             ranking.order = _fused(vector, keyword, store, fusion, weight, candidates)
             ranking.scores["fused"] = {candidate.key: candidate.score for candidate in ranking.order}
-            detail["passages"] = len(ranking.order)
-            if fusion == "convex" and weight is not None:
-                detail["weight"] = weight
+            detail |= {"passages": len(ranking.order), "weight": weight or 0.0}
     else:
         ranking.order = vector or keyword
     return ranking
