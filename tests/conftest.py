@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from pincite.acquire import recognise
 from pincite.models.fetch import default_models_dir, ensure
+
+
+@pytest.fixture(autouse=True)
+def without_tesseract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read as on a machine without Tesseract, unless a test asks for it."""
+    monkeypatch.setattr(recognise, "program", lambda: "")
+
+
+@pytest.fixture
+def tesseract(without_tesseract: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use Tesseract; the test is skipped where it is not installed."""
+    path = shutil.which("tesseract")
+    if path is None:
+        pytest.skip("Tesseract is not installed here")
+    monkeypatch.setattr(recognise, "program", lambda: path)
 
 
 @pytest.fixture(scope="session")

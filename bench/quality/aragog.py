@@ -4,11 +4,11 @@
 
 The papers (``PINCITE_DATA``/aragog: 15 PDFs, 107 questions) are indexed by Pincite as they are; and by the same
 pipeline with pypdf's text cut every 1,000 characters, each cut a document of its own (``--pypdf`` names a Python that
-has pypdf). Both are asked by hybrid search with the defaults. A document is right if the question is about it. The set
-names no pages: right ones are those of ``pages.jsonl`` (text that neither pipeline made) that hold at least 90 % of
-what the best page of that document holds of the expected answer's words, where the best page holds at least half of
-them; questions without such a page count for documents only. "cited page": the first citation of the answer in quotes is on
-a right page of the right document.
+has pypdf). Both are asked by hybrid search with the defaults. A document is right if the question is about it. The
+set names no pages: right ones are those of ``pages.jsonl`` (text that neither pipeline made) that hold at least 90 %
+of what the best page of that document holds of the expected answer's words, where the best page holds at least half
+of them; questions without such a page count for documents only. "cited page": the first citation of the answer in
+quotes is on a right page of the right document.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingError(f"{path} cannot be read as TOML: {error}", fix="Mend or remove that file.") from error
 
 
-_OTHER_VARIABLES = {"PINCITE_CONFIG", "PINCITE_FAULT", "PINCITE_DEV"}  # not settings
+_OTHER_VARIABLES = {"PINCITE_CONFIG", "PINCITE_FAULT", "PINCITE_DEV", "PINCITE_PASSWORD"}  # not settings
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
