@@ -279,7 +279,7 @@ def test_a_draft_that_breaks_off_is_checked_and_marked(reason, encoder):
 def test_a_small_models_draft_is_short_and_ends_with_a_sentence(encoder):
     generator = Scripted(GOOD + " It also avoids the", finish="length", name="tiny-135m")
     answer = ask(generator=generator, encoder=encoder)
-    assert generator.calls[0][1].max_tokens == 60
+    assert generator.calls[0][1].max_tokens == 30
     assert "draft_incomplete" not in kinds(answer)
     assert "It also avoids the" not in answer.text + "".join(f.message for f in answer.findings)
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pincite.errors import DiskFull, GenerationError, ModelError, ModelUnknown
 from pincite.generate.evidence import Ranking, pack, rank_sentences
-from pincite.generate.form import ABSTAIN, ASKED
-from pincite.generate.prompt import POLICY, Prompt, build_prompt
+from pincite.generate.form import ASKED
+from pincite.generate.prompt import BRIEF, POLICY, Prompt, build_prompt
 from pincite.generate.relevance import Terms
 from pincite.generate.reply import Draft, draft, reply
 from pincite.ground.claims import split_claims
@@ -29,14 +29,16 @@ LazyGenerator = Generator | Callable[[], Generator | None] | None
 
 NOT_IN_DOCUMENTS = "These documents do not answer this question."
 _NEAREST = 3
-_ASIDE = 60  # tokens of a small model's draft, as in the measurement; the rest only costs time
+_ASIDE = 30  # tokens of a small model's draft: one short sentence
 _BROKEN = {
     "length": "reached the limit of tokens",
     "deadline": "ran out of time",
     "dropped": "broke off",
     "malformed": "left the form that was asked for",
 }
-_FEW, _MANY = 4, 12  # sentences that a small and a large model are given; more made the small one slower, not better
+# Sentences that a small and a large model are given. From the best one alone SmolLM2-135M writes what is right, and
+# what is surely supported, as often as from four, in less than half the time (bench/quality/choose_and_quote.py).
+_FEW, _MANY = 1, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class AnswerOptions:
     policy: str = "flag"
     # "always": quotes, then the draft's claims that are supported. "when_needed": the draft, and quotes if no claim of
     # it is supported. "auto": the first for models under a billion parameters, by their name, the second for others.
-    # On xquad/en 40 to 45 % of SmolLM2-135M's drafts held the gold answer, half of their supported parts, and 90 % of
-    # the quotes (bench/quality/answer_shapes.py).
+    # Some 45 % of SmolLM2-135M's drafts hold the gold answer, half of their supported parts, and 90 % of the quotes
+    # (bench/quality/results/generation.md).
     quotes: Quotes = "auto"
     quote_limit: int = 3
     strictness: float = 0.5  # of the gate, 0 to 1; see ``sufficiency.judge``
@@ -198,7 +200,7 @@ def _written(
     options = how.drafting(min(how.answer_tokens, _ASIDE) if aside else how.answer_tokens)
 
     def asked(form: Form) -> Prompt:
-        policy = f"{POLICY} {ABSTAIN if aside else ASKED[form]}"
+        policy = BRIEF if aside else f"{POLICY} {ASKED[form]}"
         return build_prompt(run.whole, evidence.items, generator=model, answer_tokens=options.max_tokens, policy=policy)
 
     prompt = asked("json")  # the longest
