@@ -104,3 +104,34 @@ def test_opposites_are_found_where_neither_side_has_both():
     assert facts.opposites("Sales increased.", "Sales decreased.") == [("increased", "decreased")]
     assert facts.opposites("Sales increased.", "Sales increased, then decreased.") == []
     assert facts.opposites("Sales increased.", "Sales were counted.") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Am 3. Mai 1987.",
+        "Le 3 mai 1987.",
+        "El 3 de mayo de 1987.",
+        "3 maggio 1987",
+        "3 de maio de 1987",
+        "op 3 mei 1987",
+    ],
+)
+def test_dates_of_other_languages_are_read(text):
+    (date,) = facts.dates(text)
+    assert (date.day, date.month, date.year) == (3, 5, 1987)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("5 Stunden", "h"),
+        ("5 heures", "h"),
+        ("5 horas", "h"),
+        ("30 Prozent", "%"),
+        ("7 días", "day"),
+        ("2 Jahre", "year"),
+    ],
+)
+def test_units_of_other_languages_are_read(text, unit):
+    assert [quantity.unit for quantity in facts.quantities(text)] == [unit]

@@ -1,7 +1,8 @@
 """Read the facts a sentence commits to: numbers with units, dates, names, negation, quantifiers, opposites.
 
-Reading is by rule and errs towards finding a fact: a checker must rather ask than wave through. Numbers, units and
-names work in any script; dates and words are read in English.
+Reading is by rule and errs towards finding a fact: a checker must rather ask than wave through. Numbers and names work
+in any script; units and dates are read in English, German, French, Spanish, Italian, Portuguese and Dutch, opposites
+and quantifiers in English.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ import regex
 
 from pincite.find.stopwords import STOP_WORDS
 
-# Each group is one unit; its first spelling names it.
+# Each group is one unit, in the languages that search knows best; its first spelling names it.
 _UNITS = (
-    "% percent pct percentage|$ dollar dollars usd|€ euro euros eur|£ pound pounds gbp|¥ yen jpy yuan|"
-    "km kilometre kilometres kilometer kilometers|m metre metres meter meters|cm centimetre centimetres centimeter "
+    "% percent pct percentage prozent pourcent percento|$ dollar dollars usd|€ euro euros eur|£ pound pounds gbp|¥ "
+    "yen jpy yuan|km kilometre kilometres kilometer kilometers kilomètre kilomètres kilómetros chilometri "
+    "quilómetros|m metre metres meter meters mètre mètres metros metri|cm centimetre centimetres centimeter "
     "centimeters|mm millimetre millimetres millimeter millimeters|mi mile miles|ft foot feet|kg kilogram kilograms "
-    "kilogramme kilogrammes|g gram grams gramme grammes|mg milligram milligrams|t ton tons tonne tonnes|l litre litres "
-    "liter liters|ms millisecond milliseconds|s sec secs second seconds|min mins minute minutes|h hr hrs hour hours|"
-    "day days|week weeks|month months|year years yr yrs|°c celsius|°f fahrenheit|kb kilobyte kilobytes|mb megabyte "
-    "megabytes|gb gigabyte gigabytes|tb terabyte terabytes|w watt watts|kw kilowatt kilowatts|mw megawatt megawatts|"
-    "v volt volts|hz hertz"
+    "kilogramme kilogrammes kilogramm|g gram grams gramme grammes|mg milligram milligrams|t ton tons tonne tonnes|l "
+    "litre litres liter liters|ms millisecond milliseconds|s sec secs second seconds sekunde sekunden secondes "
+    "segundos|min mins minute minutes minuten minutos minuti|h hr hrs hour hours stunde stunden heure heures hora "
+    "horas|day days tage tagen jour jours días dias giorni dagen|week weeks woche wochen semaine semaines semanas "
+    "settimane weken|month months monat monate monaten mois meses mesi maanden|year years yr yrs jahr jahre jahren "
+    "ans années años anni anos jaar|°c celsius|°f fahrenheit|kb kilobyte kilobytes|mb megabyte megabytes|gb gigabyte "
+    "gigabytes|tb terabyte terabytes|w watt watts|kw kilowatt kilowatts|mw megawatt megawatts|v volt volts|hz hertz"
 )
 _UNIT_OF = {alias: group.split()[0] for group in _UNITS.split("|") for alias in group.split()}
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "k": 10**3, "million": 10**6, "mn": 10**6} | {
@@ -103,11 +107,26 @@ def _values(digits: str) -> set[Decimal]:
 
 _MONTHS = "january february march april may june july august september october november december"
 _MONTH_OF = {name[:3]: index + 1 for index, name in enumerate(_MONTHS.split())}
+# German, French, Spanish, Italian, Portuguese, Dutch; only after a day, since some are other words elsewhere.
+_MONTHS_ELSEWHERE = (
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+)
+_MONTH_OF |= {name: index + 1 for names_ in _MONTHS_ELSEWHERE for index, name in enumerate(names_.split())}
+_ELSEWHERE = "|".join(sorted({name for names_ in _MONTHS_ELSEWHERE for name in names_.split()}))
 _MONTH = r"(?P<month>(?:Jan|Febr?|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)|(?:"
 _MONTH += "|".join(name.title() for name in _MONTHS.split()) + r"))\b\.?"
 _DATES = [
     regex.compile(r"\b(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})\b"),
     regex.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<year>\d{{4}})\b)?"),
+    regex.compile(
+        rf"\b(?P<day>\d{{1,2}})(?:\.|er|º)?\s+(?:de\s+)?(?P<month>{_ELSEWHERE})\b(?:\s+(?:de\s+)?(?P<year>\d{{4}})\b)?",
+        regex.IGNORECASE,
+    ),
     regex.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year>\d{{4}})\b)?"),
     regex.compile(rf"\b{_MONTH},?\s+(?P<year>\d{{4}})\b"),
 ]
@@ -138,9 +157,14 @@ def dates(text: str) -> list[Date]:
 def _date(match: regex.Match[str]) -> Date:
     """Read one date."""
     parts = match.groupdict()
-    month = int(parts["number"]) if parts.get("number") else _MONTH_OF[parts["month"][:3].lower()]
+    month = int(parts["number"]) if parts.get("number") else _month(parts["month"].lower())
     day, year = (int(parts[name]) if parts.get(name) else None for name in ("day", "year"))
     return Date(match[0].strip(), month, day, year, match.start(), match.end())
+
+
+def _month(name: str) -> int:
+    """Give the number of a month by its name, or by an English short form."""
+    return _MONTH_OF.get(name) or _MONTH_OF[name[:3]]
 
 
 _NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’.&-][\p{L}\p{N}]+)*")
@@ -151,7 +175,10 @@ _OPENING_WORDS = (
     "former according since many most several every whether within without yet even still"
 )
 _OPENERS = STOP_WORDS["en"] | frozenset(_OPENING_WORDS.split())
-_NO_NAMES = frozenset(f"{_MONTHS} monday tuesday wednesday thursday friday saturday sunday i mr mrs ms dr".split())
+_NO_NAMES = frozenset(
+    f"{_MONTHS} {' '.join(_MONTHS_ELSEWHERE)} monday tuesday wednesday thursday friday saturday sunday "
+    "i mr mrs ms dr".split()
+)
 
 
 def names(text: str) -> list[str]:
