@@ -35,7 +35,7 @@ def models(settings: Settings) -> list[dict[str, Any]]:
 
 def models_in_use(settings: Settings) -> list[str]:
     """Name the models in use that Pincite keeps files of."""
-    names = (settings.encoder, settings.generator, settings.reranker)
+    names = (settings.encoder, settings.generator, settings.reranker, settings.verifier)
     return [name.removeprefix("openvino:").removeprefix("llama:") for name in names if not _is_elsewhere(name)]
 
 
@@ -247,7 +247,7 @@ def doctor(library: Library) -> dict[str, Any]:
     checks = [
         Check("python", sys.version_info >= (3, 11), f"{platform.python_version()} on {platform.platform()}"),
         Check("configuration", True, f"{config_path()}" + ("" if config_path().exists() else " (none; defaults)")),
-        *(_model_check(settings, kind) for kind in ("encoder", "generator", "reranker")),
+        *(_model_check(settings, kind) for kind in ("encoder", "generator", "reranker", "verifier")),
         *library.store.verify(),
         *_stale_checks(library),
     ]
