@@ -314,6 +314,21 @@ def test_long_prose_is_cut_between_sentences(pieces):
     assert all(part.endswith("interest.") for part, _ in passages(Reading(text, ""), pieces))
 
 
+def test_lines_that_end_with_a_sentence_are_paragraphs(pieces):
+    """As in wikis and transcripts, where no blank line stands between paragraphs."""
+    lines = [
+        f"Paragraph {i} tells what happened first. Then it goes on a little, and so to its end.\n" for i in range(40)
+    ]
+    assert all(part.endswith("its end.") for part, _ in passages(Reading("".join(lines), ""), pieces))
+    wrapped = "The first line of a text that an editor has wrapped goes\non here. It ends in the middle. " * 20
+    assert all(part.endswith(".") for part, _ in passages(Reading(wrapped, ""), pieces))
+
+
+def test_lower_cased_text_is_cut_at_its_full_stops(pieces):
+    text = "the company, which is old, paid its notes, bonds, and taxes in march 2014. " * 40
+    assert all(part.endswith("2014.") for part, _ in passages(Reading(text, ""), pieces))
+
+
 def test_one_endless_sentence_is_cut_at_clauses(pieces):
     text = ", ".join(f"then the {i}th thing happened to them" for i in range(100))
     assert all(part.endswith(",") for part, _ in passages(Reading(text, ""), pieces)[:-1])

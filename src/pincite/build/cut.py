@@ -166,11 +166,14 @@ _DEFINITIONS = _before(r"(?:\r?\n[ \t]*){2,}(?<=[\n])(?=[^\s)\]}])")  # blank li
 _BLANK_LINES = _before(r"\r?\n[ \t]*\r?\n|\r[ \t]*\r")
 _OUTER_LINES = _before(r"\r?\n(?=[^\s)\]}])")
 _LINES = _before(r"\r\n|[\n\r\u2028\u2029]")
+# Where a line ends with a sentence, a paragraph ends, or at least the sentence.
+_FULL_LINES = _before(r"(?<=[.!?…。！？][\"'”’)\]]{0,3}[ \t]{0,3})(?:\r\n|[\n\r\u2028\u2029])")
+_STOPS = _after(r"[.!?…][\"'”’)\]]*(?=\s)")  # also before a small letter: lower-cased text has sentences too
 _CLAUSES = _after(r"[,;:—–][\"'”’)\]]*(?=\s)|[，、；：]")
 _WORDS = _before(r"\s+")
 _IDEOGRAPHS = _after(r"[\p{Han}\p{Hiragana}\p{Katakana}ー。、]")
 
-_PROSE = (_BLANK_LINES, _sentence_ends, _LINES, _CLAUSES, _WORDS, _IDEOGRAPHS)
+_PROSE = (_BLANK_LINES, _FULL_LINES, _sentence_ends, _LINES, _STOPS, _CLAUSES, _WORDS, _IDEOGRAPHS)
 _CODE = (_DEFINITIONS, _BLANK_LINES, _OUTER_LINES, _LINES, _CLAUSES, _WORDS, _IDEOGRAPHS)
 _TABLE = (_LINES, _sentence_ends, _CLAUSES, _WORDS, _IDEOGRAPHS)
 _LEVELS: dict[BlockKind, tuple[Ends, ...]] = {"code": _CODE, "front_matter": _CODE, "table": _TABLE}
