@@ -158,21 +158,28 @@ class Follower:
     def _run(self) -> None:
         while not self._stopped:
             self._more.clear()  # before looking: what is committed from now on is told again
-            if _embed_some(self._build):
+            last = self._last
+            if _embed_some(self._build, whole=not last):
                 continue
-            if self._last:
+            if last:
                 return
             self._more.wait()
 
 
-def _embed_some(build: Build) -> int:
-    """Embed the first passages that lack a vector; give how many texts that were."""
+def _embed_some(build: Build, *, whole: bool = False) -> int:
+    """Embed the first texts that lack a vector, only a whole batch if asked so; give how many.
+
+    Which texts share a batch depends on their order alone, not on how fast they came: an encoder that computes with
+    few bits gives a text slightly different vectors in different company.
+    """
     encoder = build.encoder()
-    rest = dict(build.store.unembedded(encoder.fingerprint, _EMBEDDED_TOGETHER))
-    if rest:
-        build.store.put_vectors(embed_missing(rest, encoder), encoder.fingerprint)
-        build.pace.embedded += len(rest)
-    return len(rest)
+    rest = build.store.unembedded(encoder.fingerprint, 2 * _EMBEDDED_TOGETHER)
+    if not rest or (whole and len(rest) <= _EMBEDDED_TOGETHER):
+        return 0
+    chosen = dict(rest[:_EMBEDDED_TOGETHER])
+    build.store.put_vectors(embed_missing(chosen, encoder), encoder.fingerprint)
+    build.pace.embedded += len(chosen)
+    return len(chosen)
 
 
 def _commit_batch(batch: Sequence[Prepared], build: Build, *, embed: bool) -> list[SourceReport]:
