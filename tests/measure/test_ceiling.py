@@ -207,6 +207,21 @@ def test_any_text_may_be_question_quote_or_name(world: World, text: str) -> None
     assert (found.stage == "text_not_extracted") == bool(text.strip())
 
 
+@pytest.mark.parametrize("quote", ["A wheel weighs thirty-two kilograms", ""])
+def test_what_a_near_duplicate_stands_for_was_found(world: World, quote: str) -> None:
+    case = next(case for case in cases() if case.note == "cheese.md")
+    copy = world.write("cheese again.md", NOTES[case.note] + "\n")
+    try:
+        with world.open() as library:
+            both = [library.why(case.question, path, quote=quote) for path in (world.path(case), copy)]
+            assert [len(hit.also) for hit in library.search(case.question, limit=1)] == [1]
+    finally:
+        copy.unlink()
+        with world.open() as library:
+            library.refresh()
+    assert [found.stage for found in both] == ["answered", "answered"]
+
+
 def test_drafts_are_asked_when_they_are_wanted(world: World) -> None:
     case = cases()[0]
     draft = Case("d", case.question, (), (Gold(str(world.path(case)), quote=case.quote),), status="draft")

@@ -39,7 +39,8 @@ def hostile_report(count: int = 1) -> Ceiling:
         HOSTILE, hit.passage.uri, "not_used", HOSTILE, HOSTILE, HOSTILE, 1, ((3, 12),), (hit.passage.id,),
         matched=("caches",), lacking=(HOSTILE,), ahead=(hit,), nearest=HOSTILE,
     )  # fmt: skip
-    cases = tuple(Diagnosis(str(i), (HOSTILE,), lost, HOSTILE, ("a Cache & more", HOSTILE), (hit,)) for i in range(count))
+    evidence = ("a Cache & more", HOSTILE)
+    cases = tuple(Diagnosis(str(i), (HOSTILE,), lost, HOSTILE, evidence, (hit,)) for i in range(count))
     return Ceiling(HOSTILE, "hybrid", HOSTILE, cases, 2)
 
 

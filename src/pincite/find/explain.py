@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -92,9 +92,8 @@ def found_or_lost(base: Why, there: Held, searched: Searched, store: Store) -> W
     """
     base = replace(base, version=there.version, spans=there.spans, passages=tuple(p.id for p in there.passages))
     keys = {passage.key: passage for passage in there.passages}
-    hit = next((hit for hit in searched.hits if any(p.key in keys for p in (hit.passage, *hit.also))), None)
-    present = sum(hit.passage.key in keys for hit in searched.hits)
-    if hit is not None and (there.whole or present == len(keys)):
+    hit = next((hit for hit in searched.hits if not keys.keys().isdisjoint(_keys_of([hit]))), None)
+    if hit is not None and (there.whole or keys.keys() <= _keys_of(searched.hits)):
         return _with_terms(replace(base, places=places_of(hit)), hit.passage, store)
     if there.stale and not there.spans:
         reason = f"The library holds version {there.version}, which may not be the newest. {there.stale[0]}"
@@ -118,6 +117,11 @@ def found_or_lost(base: Why, there: Held, searched: Searched, store: Store) -> W
     return _with_terms(_outranked(base, ranking, best, searched), keys[best], store)
 
 
+def _keys_of(hits: Iterable[Hit]) -> set[int]:
+    """Give the keys of the passages that hits are of, or stand for."""
+    return {passage.key for hit in hits for passage in (hit.passage, *hit.also)}
+
+
 def fields_of(document: Document) -> dict[str, Scalar]:
     """Give what filters look at."""
     uri = document.source.uri
@@ -128,7 +132,7 @@ def fields_of(document: Document) -> dict[str, Scalar]:
 
 def _split(base: Why, there: Held, searched: Searched) -> Why:
     """Say across which passages the words lie, and which of these were not found."""
-    found = {hit.passage.key for hit in searched.hits}
+    found = _keys_of(searched.hits)
     absent = [passage.id for passage in there.passages if passage.key not in found]
     return replace(
         base,
@@ -161,7 +165,6 @@ def _no_candidate(base: Why, keys: Mapping[int, Passage], searched: Searched, st
 def _outranked(base: Why, ranking: Ranking, key: int, searched: Searched) -> Why:
     """Say which stage put a candidate behind the hits."""
     first = next(rank for rank, candidate in enumerate(ranking.order, start=1) if candidate.key == key)
-    last = searched.hits[-1] if searched.hits else None
     if first > searched.limit:
         lists = [place for place in base.places if place.stage in ("vector", "keyword") and place.rank]
         best = min(lists, key=lambda place: place.rank or 0, default=None)
@@ -176,8 +179,8 @@ def _outranked(base: Why, ranking: Ranking, key: int, searched: Searched) -> Why
         return replace(
             base, stage="lost_in_reranking", reason=reason, fix="Search without the reranker, or raise limit."
         )
-    reason = f"It is {_ordinal(first)} of the candidates, and a hit that says nearly the same stands for it."
-    return replace(base, stage="lost_in_fusion", reason=reason, fix="" if last is None else "Look at that hit.")
+    reason = f"It is {_ordinal(first)} of the candidates, and was no hit: the library has changed in between."
+    return replace(base, stage="lost_in_fusion", reason=reason, fix="Ask again.")
 
 
 def _with_terms(why: Why, passage: Passage, store: Store) -> Why:

@@ -11,9 +11,10 @@ from pincite.errors import UsageError
 from pincite.find.explain import Searched, found_or_lost
 from pincite.find.held import Held, Target, held
 from pincite.measure.cases import Case, Gold
-from pincite.measure.spans import span_scores
+from pincite.measure.spans import Place, span_scores
 from pincite.reports import STAGES, Ceiling, Diagnosis, Why
 from pincite.store.protocol import Store
+from pincite.text import quoted_places
 from pincite.types import Answer, Citation, Claim, Evidence
 
 Progress = Callable[[str, int, int], None]
@@ -51,7 +52,7 @@ def why(target: Target, asked: Asked, store: Store) -> Why:
     if isinstance(there, Why):
         return there
     base = found_or_lost(base, there, asked.searched, store)
-    return _in_answer(base, there, asked.answer) if base.stage == "answered" else base
+    return base if base.stage != "answered" else _in_answer(base, _wanted(target.uri, there, asked), asked.answer)
 
 
 def ceiling(
@@ -167,18 +168,43 @@ def _furthest(whys: Iterable[Why]) -> Why:
     return best
 
 
-def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Where evidence or a citation must lie."""
+
+    spans: tuple[Place, ...]  # half of one of these
+    anywhere: tuple[Place, ...]  # or any part of one of these
+
+
+def _wanted(uri: str, there: Held, asked: Asked) -> _Wanted:
+    """Give the places of a target: its own, and those in hits that stand for a near duplicate of its passages."""
+    spans = [(uri, start, end) for start, end in there.spans]
+    anywhere = [] if spans else [(uri, passage.start, passage.end) for passage in there.passages]
+    keys = {passage.key for passage in there.passages}
+    for hit in asked.searched.hits:
+        twin, home = hit.passage, len(spans)
+        for passage in (passage for passage in hit.also if passage.key in keys):
+            for start, end in there.spans:
+                words = passage.text[max(0, start - passage.start) : max(0, end - passage.start)]
+                places = quoted_places(twin.text, words)
+                spans += [(twin.uri, twin.start + first, twin.start + last) for first, last in places]
+            if len(spans) == home:  # no span, or other words for it
+                anywhere.append((twin.uri, twin.start, twin.end))
+    return _Wanted(tuple(spans), tuple(anywhere))
+
+
+def _in_answer(base: Why, wanted: _Wanted, answer: Answer) -> Why:
     """Say what became of a passage that was found: refused, cut, not used, or cited."""
     if answer.outcome == "not_in_documents":
         reason = "The gate said that these documents do not answer: " + " ".join(f.message for f in answer.findings)
         fix = "Ask with the words of the document, or set strictness lower."
         return replace(base, stage="refused", reason=reason.strip(": ") + ("" if answer.findings else "."), fix=fix)
-    cited = [c for c in _cited(answer) if _holds([c], base.uri, there)]
+    cited = [c for c in _cited(answer) if _holds([c], wanted)]
     if cited:
         numbers = ", ".join(f"[{citation.number}]" for citation in cited)
         return replace(base, reason=f"The answer cites it: {numbers}, {cited[0].location}.")
-    if not _holds(answer.evidence, base.uri, there):
-        if _holds(answer.dropped, base.uri, there):
+    if not _holds(answer.evidence, wanted):
+        if _holds(answer.dropped, wanted):
             reason = "The passage was found, but its words did not fit into the evidence beside better ones."
             fix = "Raise evidence_tokens, or name a larger generator: it is given more sentences."
             return replace(base, stage="cut_from_prompt", reason=reason, fix=fix)
@@ -189,7 +215,7 @@ def _in_answer(base: Why, there: Held, answer: Answer) -> Why:
         claimed = " ".join(claim.text for claim in answer.unsupported)
         reason = f"The words were evidence, and the answer claims without support: {claimed}"
         return replace(base, stage="unsupported", reason=reason, fix="Use --policy drop, or a larger generator.")
-    items = ", ".join(str(item.number) for item in answer.evidence if _holds([item], base.uri, there))
+    items = ", ".join(str(item.number) for item in answer.evidence if _holds([item], wanted))
     reason = f"The words are in the evidence (item {items}), and the answer does not use them."
     writer = "let a generator answer" if answer.generator == "extractive" else "name a larger generator"
     fix = f"Ask for one thing at a time, or {writer}."
@@ -203,12 +229,12 @@ def _cited(answer: Answer) -> list[Citation]:
     return [citation for citation in answer.citations if citation.number in numbers]
 
 
-def _holds(items: Sequence[Evidence | Citation], uri: str, there: Held) -> bool:
-    """Tell whether spans hold half of the target, or, where it is a whole document, come from it."""
-    own = [(uri, item.start, item.end) for item in items if _uri(item) == uri]
-    if not there.spans or not own:
-        return bool(own)
-    return any(span_scores(own, [(uri, start, end)]).recall >= _HALF for start, end in there.spans)
+def _holds(items: Sequence[Evidence | Citation], wanted: _Wanted) -> bool:
+    """Tell whether some spans lie where they must."""
+    have = [(_uri(item), item.start, item.end) for item in items]
+    if any(span_scores(have, [place]).recall > 0 for place in wanted.anywhere):
+        return True
+    return any(span_scores(have, [place]).recall >= _HALF for place in wanted.spans)
 
 
 def _uri(item: Evidence | Citation) -> str:

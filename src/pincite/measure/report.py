@@ -103,14 +103,15 @@ def _svg(rows: Sequence[str], label: str) -> str:
 
 def _bar(row: int, label: str, phase: str, before: int, size: int, total: int, link: str) -> str:
     """Draw one step: what is left in grey, what this stage is about in its colour."""
-    y, x, wide = row * _ROW + 5, _LEFT + _WIDE * before / total, _WIDE * size / total
+    y, x = row * _ROW + 5, _LEFT + _WIDE * before / total
+    wide = max(_WIDE * size / total, 1.5) if size else 0  # so that one of thousands can be seen
     fill = f"var(--{phase})" if phase else "var(--soft)"
     words = f'<text x="{_LEFT - 10}" y="{y + 14}" text-anchor="end">{label}</text>'
     words = f'<a href="#{link}">{words}</a>' if link and size else words  # a stage without cases has no section
     figure = f"{size:,} · {_percent(size / total)}"
     return (
         f'{words}<rect class="track" x="{_LEFT}" y="{y}" width="{_WIDE * before / total:.1f}" height="20" rx="3"/>'
-        f'<rect x="{x:.1f}" y="{y}" width="{max(wide, 1.5) if size else 0:.1f}" height="20" rx="3" style="fill: {fill}"/>'
+        f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="20" rx="3" style="fill: {fill}"/>'
         f'<text class="figure" x="{_LEFT + _WIDE + 10}" y="{y + 14}">{figure}</text>'
     )
 
