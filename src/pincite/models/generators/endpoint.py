@@ -163,6 +163,7 @@ class _Call:
             except _Again as again:
                 wait = _WAIT * 2 ** (attempt - 1) if again.wait is None else again.wait
                 if attempt == ATTEMPTS or not self._may_wait(wait):
+                    self._deadline.left()  # once it has passed, that is what went wrong
                     raise again.error from None
                 self._aborted.wait(wait)
         raise AssertionError("unreachable")
