@@ -20,13 +20,17 @@ _NEGATIONS = frozenset(("no", "not", "non", "nor", "never", "none", "neither", "
 class Looks:
     """What a text is compared by."""
 
-    __slots__ = ("numbers", "spelled", "words")
+    __slots__ = ("text", "words")
 
     def __init__(self, text: str) -> None:
-        """Take the words as they are written and without case, and the numbers in order."""
-        self.spelled = _WORD.findall(text)
-        self.words = frozenset(word.casefold() for word in self.spelled)
-        self.numbers = _NUMBER.findall(text)
+        """Take the words without case; the rest is looked at only when these are alike."""
+        self.text = text
+        self.words = frozenset(_WORD.findall(text.casefold()))
+
+    @property
+    def numbers(self) -> list[str]:
+        """The numbers, in order."""
+        return _NUMBER.findall(self.text)
 
 
 def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
@@ -65,22 +69,20 @@ def alike(one: Looks, other: Looks) -> bool:
     A number, a name (a word with a capital), a negation or another word in its place makes them different; a word that
     only one of them has, or that is spelled in another way, does not.
     """
-    if one.numbers != other.numbers:
-        return False
     shortest, longest = sorted((len(one.words), len(other.words)))
     if shortest < SHARE * longest:
         return False
-    if longest < _FEWEST:
-        return [word.casefold() for word in one.spelled] == [word.casefold() for word in other.spelled]
     common = one.words & other.words
-    if len(common) < SHARE * (shortest + longest - len(common)):
+    if len(common) < SHARE * (shortest + longest - len(common)) or one.numbers != other.numbers:
+        return False
+    if longest < _FEWEST:
+        return _WORD.findall(one.text.casefold()) == _WORD.findall(other.text.casefold())
+    if any(_tells(word, looks.text) for looks in (one, other) for word in looks.words - common):
         return False
     fewer, more = sorted((one.words - common, other.words - common), key=len)
-    if any(_tells(word, looks) for looks, words in ((one, one.words), (other, other.words)) for word in words - common):
-        return False
     return all(get_close_matches(word, more, 1, _CLOSE) for word in fewer)
 
 
-def _tells(word: str, looks: Looks) -> bool:
+def _tells(word: str, text: str) -> bool:
     """Tell whether a word that only one text has changes what it says: a negation, or a name."""
-    return word in _NEGATIONS or not any(word == spelled for spelled in looks.spelled)
+    return word in _NEGATIONS or word not in _WORD.findall(text)

@@ -15,7 +15,7 @@ WEIGHT = 0.75  # of the cosine; chosen leaving one collection out: bench/quality
 SIBLINGS = 0.2  # share of the document's other passages in a passage's score; chosen in the same way
 RRF_K = 60
 
-UNREAD_WEIGHT = 0.4  # of the cosine of a question that the encoder does not read: bench/quality/results/languages.json
+UNREAD_WEIGHT = 0.3  # of the cosine of a question that the encoder does not read: bench/quality/results/languages.json
 # Letters in a piece, where the vocabulary knows the language. The medians of XQuAD's questions with all-MiniLM-L6-v2:
 # English 4.0, German 2.7, languages that it spells 1.0 to 1.3; Thai 28, for an unknown word is one piece, however long.
 _LETTERS, _MOST_LETTERS = 3.3, 6.0
@@ -62,7 +62,7 @@ def fuse(
     no_cosine, no_share = _floor(cosines.values(), depth), _floor(shares.values(), depth)
     scores = {
         key: weight * cosines.get(key, no_cosine) + (1 - weight) * shares.get(key, no_share)
-        for key in cosines.keys() | shares.keys()
+        for key in {**cosines, **shares}  # in the order of the lists, not of a set: sums depend on it
     }
     if owners:
         scores = _with_siblings(scores, owners, siblings)
@@ -98,21 +98,21 @@ def weight_for(question: str, pieces: Pieces, languages: Sequence[str]) -> float
     Returns:
         ``WEIGHT`` or ``UNREAD_WEIGHT``.
     """
-    language = detect_language(question) or next(iter(languages), "")
-    if language in ("", "en"):
+    letters = len("".join(question.split())) / max(1, pieces.count(question))
+    if _LETTERS <= letters <= _MOST_LETTERS:
         return WEIGHT
-    letters = sum(not character.isspace() for character in question) / max(1, pieces.count(question))
-    least = _DENSE_LETTERS if language in _DENSE else _LETTERS
-    return WEIGHT if least <= letters <= _MOST_LETTERS else UNREAD_WEIGHT
+    language = detect_language(question) or next(iter(languages), "")
+    read = language in ("", "en") or (language in _DENSE and _DENSE_LETTERS <= letters <= _MOST_LETTERS)
+    return WEIGHT if read else UNREAD_WEIGHT
 
 
 def _with_siblings(scores: Mapping[int, float], owners: Mapping[int, int], share: float) -> dict[int, float]:
     """Draw each passage towards the mean of its document's candidates."""
     sums: dict[int, float] = defaultdict(float)
     counts: dict[int, int] = defaultdict(int)
-    for key in sorted(scores):  # so that the sums do not depend on the order of a set
+    for key, score in scores.items():
         owner = owners.get(key, -key)
-        sums[owner] += scores[key]
+        sums[owner] += score
         counts[owner] += 1
     means = {owner: total / counts[owner] for owner, total in sums.items()}
     return {key: (1 - share) * score + share * means[owners.get(key, -key)] for key, score in scores.items()}
