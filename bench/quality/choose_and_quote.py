@@ -223,7 +223,7 @@ def interval(values):
     middle, half = p + z * z / 2 / n, z * np.sqrt(p * (1 - p) / n + z * z / 4 / n / n)
     return {
         "mean": round(p, 3),
-        "from": round((middle - half) / (1 + z * z / n), 3),
+        "from": round(max(0.0, middle - half) / (1 + z * z / n), 3),
         "to": round((middle + half) / (1 + z * z / n), 3),
     }
 
