@@ -89,6 +89,21 @@ def test_the_models_in_use_are_those_with_files_of_their_own() -> None:
     assert models_in_use(Settings(generator="none", reranker="https://h/rerank#m")) == ["all-MiniLM-L6-v2"]
 
 
+def test_the_same_text_at_two_paths_is_one_hit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "copy.md").write_text((folder / "lora.md").read_text())
+    main(["add", str(folder)])
+    capsys.readouterr()
+    main(["search", "trainable matrices", "--mode", "keyword", "--limit", "1", "--json"])
+    main(["search", "trainable matrices", "--mode", "keyword", "--limit", "1"])
+    printed = capsys.readouterr().out
+    result, *shown = printed.splitlines()
+    [hit] = json.loads(result)["hits"]
+    [other] = hit["also"]
+    assert {Path(hit["uri"]).name, Path(other["uri"]).name} == {"lora.md", "copy.md"}
+    assert (other["start"], other["end"]) == (hit["start"], hit["end"])
+    assert any(line.strip().startswith("also in") and other["passage_id"] in line for line in shown)
+
+
 def test_search_sees_a_change_without_being_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["add", str(folder)])
     (folder / "new.md").write_text("Beam search keeps several hypotheses.\n")
