@@ -4,7 +4,7 @@
 demo    set up, index this project's docs/ and ask two questions
 test    set up, then lint, types, docstrings and all tests (what CI runs)
 check   lint, types and docstrings only
-soak    the long tests: 1,000 kills, 60 s of concurrent writers and readers
+soak    the long tests: 1,000 kills, 20,000 damaged files of each format, 60 s of concurrent writers and readers
 bench   the benchmarks in bench/, by name: python3 dev.py bench speed/startup
 lock    make requirements/*.lock anew from pyproject.toml
 tree    write docs/reference/architecture.md anew from the first line of each file
