@@ -124,7 +124,7 @@ def lock(arguments: list[str]) -> int:
         build = ["--group", f"{ROOT / 'pyproject.toml'}:build"]
         base, dev = ROOT / "requirements" / "base.lock", ROOT / "requirements" / "dev.lock"
         subprocess.run([*common, *build, "-o", str(base), *arguments], check=True)
-        extras = ["--extra", "llama", "--group", f"{ROOT / 'pyproject.toml'}:dev"]
+        extras = ["--extra", "llama", "--extra", "code", "--group", f"{ROOT / 'pyproject.toml'}:dev"]
         subprocess.run([*common, *build, *extras, "-c", str(base), "-o", str(dev), *arguments], check=True)
     return 0
 
