@@ -58,7 +58,7 @@ for generator in (None, Scripted(BRIDGE + " It is red and green. " + TOWER)):
 
 def test_answers_do_not_depend_on_the_order_of_hashes():
     told = set()
-    for seed in ("1", "2", "3"):
+    for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"}
         done = subprocess.run([sys.executable, "-c", _ASK], env=environment, capture_output=True, check=True)
         told.add(done.stdout)
