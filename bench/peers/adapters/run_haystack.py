@@ -15,6 +15,7 @@ from haystack_integrations.components.embedders.sentence_transformers import (
     SentenceTransformersDocumentEmbedder,
     SentenceTransformersTextEmbedder,
 )
+from shared_vectors import share
 
 
 def index(rows: list[Row], job: dict[str, Any]) -> Any:
@@ -47,5 +48,6 @@ def ask(asking: Any, question: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    share()
     packages = ["haystack-ai", "sentence-transformers-haystack", "sentence-transformers", "transformers", "torch"]
     compete(index, {"hybrid": ask}, packages)

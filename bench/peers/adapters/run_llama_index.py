@@ -10,6 +10,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.embeddings.huggingface import HuggingFaceEmbedding
 from llama_index.retrievers.bm25 import BM25Retriever
+from shared_vectors import share
 
 
 def index(rows: list[Row], job: dict[str, Any]) -> Any:
@@ -32,5 +33,6 @@ def ask(retriever: Any, question: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    share()
     packages = ["llama-index-core", "llama-index-retrievers-bm25", "llama-index-embeddings-huggingface"]
     compete(index, {"hybrid": ask}, [*packages, "sentence-transformers", "transformers", "torch", "bm25s"])

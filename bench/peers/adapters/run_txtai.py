@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from harness import DEPTH, Row, compete, joined
+from shared_vectors import key, known
 from txtai import Embeddings
 
 
 def index(rows: list[Row], job: dict[str, Any]) -> Any:
-    embeddings = Embeddings(path=job["model"], hybrid=True, content=True)
+    vectors = known()
+
+    def look_up(texts: list[str]) -> Any:
+        return np.stack([vectors[key(text)] for text in texts])
+
+    encoder = {"method": "external", "transform": look_up} if vectors else {"path": job["model"]}
+    embeddings = Embeddings(**encoder, hybrid=True, content=True)
     embeddings.index([(name, joined(title, text), None) for name, title, text in rows])
     return embeddings
 

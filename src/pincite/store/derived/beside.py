@@ -15,7 +15,7 @@ Row = tuple[float, int]  # (score, key)
 
 K1 = 1.2  # term saturation; fixed in tantivy
 B = 0.75  # length normalisation; fixed in tantivy
-REPEATED = 0.75  # a term that the query has n times counts n ** 0.75: bench/quality/results/fusion.json
+REPEATED = 0.75  # a term that the query has n times counts n ** 0.75: docs/why/retrieval.md
 DIGITS = 5  # significant ones of a score
 TOKEN_BYTES = 1000  # tantivy drops tokens of 65,530 bytes and more
 
