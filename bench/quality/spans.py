@@ -4,8 +4,8 @@
 
 DATA_FOLDER holds BEIR folders with spans.jsonl. Every splitter cuts the same texts at the same mean size in word pieces
 (the size of Pincite's passages at each of its --limits); the same encoder embeds the pieces, the nearest by cosine are
-retrieved, and characters are compared with the gold spans: recall, precision and intersection over union, as in Chroma's
-chunking evaluation. First the same number of pieces, then the same number of characters (the last piece is cut there).
+retrieved, and characters are compared with the gold spans: recall, precision and intersection over union, as Chroma's
+chunking evaluation does. First the same number of pieces, then the same number of characters (the last one is cut).
 Pincite embeds a passage with its title and headings, as the product does; "bare" is without them. The peers work in
 an environment of their own, made on first use. Differences are paired bootstraps over the questions.
 """
