@@ -3,8 +3,8 @@
     python bench/quality/abstention.py DATA_FOLDER [--work FOLDER] [--every 1]
 
 Questions that the documents answer; "off": of another collection; "adversarial": the documents hold the topic and not
-the answer (SQuAD 2.0, CLAPNQ, MTRAG-UN). MTRAG-UN is asked with the turns before; the gate was not fitted on it, and on no
-adversarial question. That it was fitted on others of these: calibrate_sufficiency.py leaves each collection out.
+the answer (SQuAD 2.0, CLAPNQ, MTRAG-UN). MTRAG-UN is asked with the turns before; the gate was not fitted on it, and on
+no adversarial question. That it was fitted on others of these: calibrate_sufficiency.py leaves each collection out.
 """
 
 from __future__ import annotations
