@@ -19,6 +19,8 @@ def values(text):
         ("3 million", 3_000_000),
         ("6½ sacks", "6.5"),
         ("twenty-five years", 25),
+        ("the \ufb01rst \ufb01ve", 1),  # ligatures, as text out of PDFs has them
+        ("\ufb01fty-\ufb01ve years", 55),
         ("two hundred", 200),
         ("the 21st century", 21),
         ("٣٤ كتاب", 34),

@@ -134,3 +134,13 @@ def test_drafts_are_made_reviewed_and_asked(
     before = (here / "own.jsonl").read_text()
     main(["cases", "make", "--output", "own.jsonl"])
     assert (here / "own.jsonl").read_text().startswith(before)
+
+
+def test_no_documents_make_no_cases_and_say_so(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PINCITE_LIBRARY", str(here / "empty.pincite"))
+    assert main(["cases", "make"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "the library holds no documents" in printed.err

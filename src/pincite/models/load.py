@@ -229,7 +229,13 @@ def _ensure(name: str, kind: Kind, models_dir: Path, offline: bool, progress: Pr
         raise ModelUnknown(f"{name} is no {kind}.", fix=known)
     if model is None and kind == "generator" and not Path(name).is_file():
         raise unknown(name, names)
-    return ensure(name, models_dir=models_dir, offline=offline, progress=progress)
+    try:
+        return ensure(name, models_dir=models_dir, offline=offline, progress=progress)
+    except ModelUnknown:
+        if names:
+            raise
+        fix = f"Name a folder, or a {kind} on the hub as owner/name."  # none has a name of its own
+        raise ModelUnknown(f"There is no {kind} {name!r}.", fix=fix) from None
 
 
 def _address(name: str, base_url: str, offline: bool) -> str:

@@ -76,9 +76,8 @@ def show(answer: Answer) -> None:
 def _notes(answer: Answer) -> None:
     """Say beside the answer what to mind."""
     left_out = [finding for finding in answer.findings if finding.kind == "claim_left_out"]
-    for finding in answer.findings:
-        if finding not in left_out and finding.kind != "sources_conflict":  # its claim says so already
-            render.note(f"Note: {finding.message} {finding.fix}".rstrip())
+    # Of sources that conflict, the claim says so already.
+    render.note_findings(f for f in answer.findings if f not in left_out and f.kind != "sources_conflict")
     if left_out:
         count = f"{len(left_out)} sentence{'s' if len(left_out) > 1 else ''}"
         render.note(f"Note: {count} of the model's draft left out, for the passages do not carry it; --json shows it.")

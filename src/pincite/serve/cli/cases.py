@@ -37,13 +37,18 @@ def _make(args: argparse.Namespace) -> int:
     before = len(rows)
     with open_library(args) as library:
         manage.make_cases(library, rows, count=args.count)
+        documents = library.stats().documents
     made = rows[before:]
     if made:
         manage.keep_case_rows(args.file, rows)
     if args.json:
         render.emit({"file": args.file, "made": len(made), "cases": len(rows)})
-    else:
+    elif made:
         render.say(f"{len(made)} drafts added to {args.file}. Next: pincite cases review {args.file}")
+    elif documents:
+        render.note("No drafts were added: no further passage has a sentence that a question can be made of.")
+    else:
+        render.note("No drafts were added: the library holds no documents. `pincite add PATH` adds some.")
     return 0 if made else 1
 
 

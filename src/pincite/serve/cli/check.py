@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pincite.errors import PathMissing, UsageError
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import open_library, search_arguments, verifier_argument
+from pincite.types import Citation, Claim, Finding
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
     text = _read(args.file)
     with open_library(args) as library:
         checked = library.check(text, mode=args.mode, refresh=not args.no_refresh)
+        documents = library.stats().documents
     if args.json:
         render.emit(
             {
@@ -33,15 +36,25 @@ def run(args: argparse.Namespace) -> int:
             }
         )
     else:
-        for claim in checked.claims:
-            numbers = "".join(f" [{number}]" for number in claim.citations)
-            render.say(f"{claim.verdict:<12}{' '.join(claim.text.split())}{numbers}")
-            for problem in claim.problems:
-                render.say(f"            {render.nearer(problem)}")
-        for citation in checked.citations:
-            place = render.shown_place(citation.uri, citation.location)
-            render.say(f"  [{citation.number}] {place}\n      “{' '.join(citation.quote.split())}”")
+        _show(checked.claims, checked.citations, checked.findings)
+        if not checked.claims:
+            render.note(f"{args.file} has no sentence to check.")
+        elif not documents:
+            render.note("The library holds no documents to check against; `pincite add PATH` adds some.")
     return 0 if all(claim.verdict == "supported" for claim in checked.claims) else 1
+
+
+def _show(claims: Sequence[Claim], citations: Sequence[Citation], findings: Sequence[Finding]) -> None:
+    """Show a check for people: each sentence with its verdict, the quotes with their places, then what to mind."""
+    for claim in claims:
+        numbers = "".join(f" [{number}]" for number in claim.citations)
+        render.say(f"{claim.verdict:<12}{' '.join(claim.text.split())}{numbers}")
+        for problem in claim.problems:
+            render.say(f"            {render.nearer(problem)}")
+    for citation in citations:
+        place = render.shown_place(citation.uri, citation.location)
+        render.say(f"  [{citation.number}] {place}\n      “{' '.join(citation.quote.split())}”")
+    render.note_findings(f for f in findings if f.kind != "sources_conflict")  # their claims say so already
 
 
 def _read(name: str) -> str:
@@ -50,6 +63,8 @@ def _read(name: str) -> str:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError as error:
         raise PathMissing(f"There is no {name}.", fix="Check the path.") from error
+    except IsADirectoryError as error:
+        raise UsageError(f"{name} is a folder.", fix="Name the file whose text is to be checked.") from error
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {error.strerror}.", fix="Check its permissions.") from error
     try:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from pincite.errors import PinciteError
 from pincite.reports import SourceReport
-from pincite.types import Answer, Citation, Claim, Hit, SearchResult, StaleSource, Trace
+from pincite.types import Answer, Citation, Claim, Finding, Hit, SearchResult, StaleSource, Trace
 
 
 def prepare_streams() -> None:
@@ -208,6 +208,12 @@ def timing(trace: Trace) -> None:
     for stage in trace.stages:
         detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
         note(f"  {stage.name:<12} {stage.seconds * 1000:8.0f} ms  {detail}")
+
+
+def note_findings(findings: Iterable[Finding]) -> None:
+    """Say beside an answer or a check what to mind."""
+    for finding in findings:
+        note(f"Note: {finding.message} {finding.fix}".rstrip())
 
 
 def warn_stale(stale: tuple[StaleSource, ...]) -> None:
