@@ -240,7 +240,9 @@ class Library(Writing):
 
         return terms_of(question, passage, self.store)
 
-    def check(self, text: str, *, mode: str | None = None, refresh: bool = True) -> Checked:
+    def check(
+        self, text: str, *, mode: str | None = None, where: Filter | None = None, refresh: bool = True
+    ) -> Checked:
         """Check each sentence of any text against the documents; the options are those of ``search``."""
         from pincite.ground.check import check_text
 
@@ -248,7 +250,7 @@ class Library(Writing):
         keyword = changed(self.settings, mode=mode).mode == "keyword"
         checked = check_text(
             text,
-            lambda sentence: self.search(sentence, mode=mode, refresh=False).hits,
+            lambda sentence: self.search(sentence, mode=mode, where=where, refresh=False).hits,
             encoder=None if keyword else self.models.encoder(),
             text_of=lambda passage: self.store.document(passage.uri, passage.version).text,
             languages=self.store.stats().languages,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pincite.errors import PathMissing, UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library, search_arguments, verifier_argument
+from pincite.serve.cli.opening import filter_of, open_library, search_arguments, verifier_argument
 from pincite.types import Citation, Claim, Finding
 
 
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     """Check; 1 when a claim is not supported."""
     text = _read(args.file)
     with open_library(args) as library:
-        checked = library.check(text, mode=args.mode, refresh=not args.no_refresh)
+        checked = library.check(text, mode=args.mode, where=filter_of(args.where), refresh=not args.no_refresh)
         documents = library.stats().documents
     if args.json:
         render.emit(
