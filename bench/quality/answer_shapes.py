@@ -4,8 +4,8 @@
 
 xquad/en and the answerable part of squad2-small-en, retrieval included, a seeded sample of each, gate open. "quotes":
 no generator; "default": quotes, and behind them what the draft says that is surely supported; "plain": the draft of
-"default" as written, unchecked; "when_needed": what large models get: prose, flagged, and quotes where none of it is
-supported. "worse than its quotes": answers without the gold answer although the quotes have it. "flagged": of the
+"default" as written, unchecked; "when_needed": what large models get: prose, flagged, and quotes behind it where it may
+be worse than they are. "worse than its quotes": answers without the gold answer although the quotes have it. "flagged": of the
 sentences of prose in the answer. Shares with 95 % Wilson intervals.
 """
 

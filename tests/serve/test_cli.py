@@ -194,6 +194,7 @@ def test_remove_stays_removed(folder: Path, capsys: pytest.CaptureFixture[str]) 
         (["remove", "no/such/path"], 2),
         (["show", "no/such/path"], 2),
         (["check", "no/such/file"], 2),
+        (["check", "."], 2),
         (["search", "x", "--where", "nonsense"], 2),
         (["config", "nonsense"], 2),
         (["search", "x", "--limit", "0"], 2),
@@ -321,3 +322,50 @@ def test_the_page_of_a_passage_is_painted(folder: Path, tmp_path: Path, capsys: 
     assert "page.png" in capsys.readouterr().err
     assert main(["show", hit["passage_id"], "--page-image", str(tmp_path / "no" / "page.png")]) == 2
     assert main(["show", str(folder / "lora.md"), "--page-image", str(tmp_path / "x.png")]) == 2
+
+
+def test_a_check_says_what_carries_no_citation(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("A KV cache stores the keys and values of earlier tokens. Bananas cost 77 dollars.")
+    assert main(["check", str(text)]) == 1
+    assert "The library holds no documents to check against" in capsys.readouterr().err
+    main(["add", str(folder)])
+    capsys.readouterr()
+    assert main(["check", str(text)]) == 1
+    printed = capsys.readouterr()
+    assert "supported   A KV cache stores the keys and values of earlier tokens. [1]" in printed.out
+    assert printed.err.splitlines() == [
+        "Note: No passage carries this claim: 'Bananas cost 77 dollars.'. Do not rely on it."
+    ]
+    main(["check", str(text), "--where", "year=2021", "--json"])
+    assert {Path(citation["uri"]).name for citation in lines(capsys)[0]["citations"]} <= {"lora.md"}
+    text.write_text("")
+    assert main(["check", str(text)]) == 0
+    assert "no sentence to check" in capsys.readouterr().err
+
+
+def test_a_verifier_that_is_not_there_is_named_as_one(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text.txt").write_text("A KV cache stores keys.")
+    assert main(["check", str(tmp_path / "text.txt"), "--verifier", "nosuch"]) == 4
+    message = capsys.readouterr().err
+    assert "There is no verifier 'nosuch'." in message
+    assert "smollm2" not in message
+
+
+def test_an_answer_shows_prose_without_the_line_breaks_of_its_source(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "wrapped.md").write_text(
+        "# Reading\n\nWhat failed to be read is read\nagain when its file has changed.\n"
+    )
+    assert main(["ask", str(folder), "When is what failed to be read read again?", "--json", "--extract"]) == 0
+    answer = lines(capsys)[0]
+    assert "is read again when its file has changed. [1]" in answer["text"]
+    assert answer["citations"][0]["quote"] == "What failed to be read is read\nagain when its file has changed."
+    first = answer["claims"][0]
+    assert answer["text"][first["start"] : first["end"]] == first["text"]
+    assert first["verdict"] == "supported"

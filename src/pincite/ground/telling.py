@@ -10,10 +10,11 @@ from typing import get_args
 import numpy as np
 
 from pincite.generate.evidence import Ranking, Sentence
+from pincite.generate.relevance import coverage
 from pincite.ground.claims import DraftClaim, split_claims, unknown_citations
 from pincite.ground.compose import Assessed, Writer, assess, conflict_findings, contested, uncited
 from pincite.ground.conflict import Conflict, conflicts
-from pincite.ground.extract import best_quotes
+from pincite.ground.extract import best_quotes, flowing
 from pincite.ground.run import Run
 from pincite.ground.verify import Check
 from pincite.types import CitationEvent, Event, Evidence, Verdict, VerdictEvent
@@ -21,6 +22,8 @@ from pincite.types import CitationEvent, Event, Evidence, Verdict, VerdictEvent
 _QUOTED = Check("supported", 1.0, ())
 _CARRIED = ("supported", "conflicting")  # verdicts on what some source says
 _SURE = 0.8  # support of a claim that a small model may add to the quotes; at the threshold itself too much is invented
+# Of what a quote says beyond the question; with .4, one answer in ten lacks what its quotes have, with .7 no fewer do.
+_SAID = 0.5
 _AHEAD = 24  # characters that must follow a sentence before it is complete: the next one's start, or citation markers
 _ABSTAINS = re.compile(
     r"\b(passages?|documents?|context|text)\b.{0,40}\b(do(es)? not|don't|doesn't|cannot|no)\b.{0,40}"
@@ -60,8 +63,8 @@ class Telling:
             items: the evidence that the generator is given; claims are checked against it.
             policy: see ``AnswerOptions``.
             quote_limit: of sentences.
-            quotes_first: quotes are the answer, and only surely supported claims stand behind them; else quotes are
-                given if the draft has no claim that is carried.
+            quotes_first: quotes are the answer, and only surely supported claims stand behind them; else quotes
+                follow the draft where it may be worse than they are; see ``_needed``.
         """
         self.writer, self.by_model, self.seconds = Writer(), False, 0.0
         self._run, self._ranking, self._policy, self._first = run, ranking, policy, quotes_first
@@ -73,12 +76,13 @@ class Telling:
         self._draft, self._at = "", 0  # what came, and where the first claim that is not told starts
         self._verdicts: list[Verdict] = []
         self._contrary: list[Conflict] = []
-        self._abstained = self._carried = False
+        self._abstained = False
+        self._carried: list[Assessed] = []  # of the claims in the text, those that some source says
 
     def begin(self) -> Iterator[Event]:
         """Tell the quotes, if they come first."""
         if self._first:
-            yield from self._quoted()
+            yield from self._quoted(self._quotes)
 
     def hear(self, piece: str) -> Iterator[Event]:
         """Take a piece of the draft, and tell the claims that are complete with it."""
@@ -104,8 +108,8 @@ class Telling:
             self._run.find(
                 "generator_abstained", "The model says that the passages do not answer; judge by the quotes."
             )
-        if not self._first and not self._carried:
-            yield from self._quoted()
+        if not self._first:
+            yield from self._quoted(self._needed())
         self._run.findings += conflict_findings(self._contrary)
 
     def _told(self, claims: list[DraftClaim]) -> Iterator[Event]:
@@ -166,15 +170,29 @@ class Telling:
         separator = "\n\n" if self._first and not self.by_model else item.claim.gap or " "
         self.writer.write(item.claim.plain, item.cited, item.check, separator=separator)
         self.by_model = True
-        self._carried |= item.check.verdict in _CARRIED
+        self._carried += [item] if item.check.verdict in _CARRIED else []
         self._contrary += item.conflicts
 
-    def _quoted(self) -> Iterator[Event]:
+    def _needed(self) -> list[Sentence]:
+        """Give the quotes without which the draft may be worse than its evidence.
+
+        All, if any of the draft is not carried, but those of which its carried claims say all; else the best one, unless
+        they say half of it. What the question says does not count.
+        """
+        if not self._carried:
+            return self._quotes
+        terms, whole = self._run.terms, all(verdict in _CARRIED for verdict in self._verdicts)
+        said, asked = terms.found(" ".join(item.claim.plain for item in self._carried)), terms.found(self._run.whole)
+        beyond = ((quote, set(terms.wanted(quote.text)) - asked) for quote in self._quotes[: 1 if whole else None])
+        return [quote for quote, says in beyond if coverage(says, said) < (_SAID if whole else 1.0)]
+
+    def _quoted(self, quotes: Sequence[Sentence]) -> Iterator[Event]:
         """Append quotes, each on a line of its own, with what other sources say against them."""
-        for index, quote in enumerate(self._quotes):
+        for index, quote in enumerate(quotes):
             contrary = conflicts(quote.text, [quote], self._ranking.sentences, self._run.terms)
             spans = [quote, *(conflict.theirs for conflict in contrary)]
-            self.writer.write(quote.text, spans, contested(_QUOTED, contrary), separator="\n" if index else "\n\n")
+            separator = "\n" if index else "\n\n"
+            self.writer.write(flowing(quote), spans, contested(_QUOTED, contrary), separator=separator)
             self._contrary += contrary
         yield from self._news()
 
