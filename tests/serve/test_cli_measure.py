@@ -144,3 +144,17 @@ def test_no_documents_make_no_cases_and_say_so(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "the library holds no documents" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["cases", "make", "."], ". is a folder."),
+        (["ceiling", "cases.jsonl", "--html", "no/such/x.html"], "There is no folder no/such."),
+    ],
+)
+def test_places_that_cannot_be_written_are_named_at_once(
+    here: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from pincite.errors import PathMissing
+from pincite.errors import PathMissing, UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library
+from pincite.serve.cli.opening import count, open_library
 
 _STATUSES = {"y": "accepted", "n": "rejected"}
 
@@ -19,13 +20,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("action", choices=("make", "review"), help="draft cases from passages, or accept, reject and edit drafts")
     add("file", metavar="FILE", nargs="?", help="where the cases are (default: cases.jsonl)")
-    add("--count", metavar="N", type=int, default=50, help="make: how many, at most (default: 50)")
+    add("--count", metavar="N", type=count, default=50, help="make: how many, at most (default: 50)")
     add("--output", metavar="FILE", help="the same as FILE")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it; 1 when there is nothing to draft or to review."""
     args.file = args.output or args.file or "cases.jsonl"
+    if Path(args.file).is_dir():
+        raise UsageError(f"{args.file} is a folder.", fix=f"Name a file in it: {args.file}/cases.jsonl")
     return _make(args) if args.action == "make" else _review(args)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pincite.errors import UsageError
 from pincite.reports import LOSSES, STAGES, Ceiling
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import filter_of, search_arguments, settings
+from pincite.serve.cli.opening import count, filter_of, search_arguments, settings
 from pincite.serve.cli.why import why_json
 
 _BAR = 40  # characters of a bar for all cases
@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the report, one file that needs nothing else")
     parser.add_argument("--generate", action="store_true", help="let the generator answer, not quotes alone")
-    parser.add_argument("--questions", type=int, metavar="N", help="ask only the first N questions")
+    parser.add_argument("--questions", type=count, metavar="N", help="ask only the first N questions")
     parser.add_argument("--drafts", action="store_true", help="ask cases that nobody accepted yet, too")
     parser.add_argument("-n", "--limit", type=int, metavar="N", help="how many passages go on (default: 10)")
     search_arguments(parser)
@@ -31,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
     """Ask every case and report."""
     from pincite.manage import ceiling_report, write_report
 
+    if args.html and not args.html.parent.is_dir():  # said before the work, not after it
+        raise UsageError(f"There is no folder {args.html.parent}.", fix="Name a file in a folder that is there.")
     found = ceiling_report(
         args.cases,
         settings(args),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import settings
+from pincite.serve.cli.opening import count, settings
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--baseline", metavar="FILE", type=Path, help="a saved run; exit with 1 if this one is worse")
     add("--update-baseline", action="store_true", help="write the baseline instead of comparing with it")
     add("--tolerance", metavar="X", type=float, default=0.02, help="how far a mean may fall below the baseline")
-    add("--questions", metavar="N", type=_count, help="ask only the first N questions")
-    add("--evidence", metavar="K", type=_count, default=5, help="the K best passages are the evidence of span metrics")
+    add("--questions", metavar="N", type=count, help="ask only the first N questions")
+    add("--evidence", metavar="K", type=count, default=5, help="the K best passages are the evidence of span metrics")
     add("--drafts", action="store_true", help="ask cases that nobody accepted yet, too")
 
 
@@ -51,13 +51,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show(measured)
     return 1 if measured.get("baseline", {}).get("worse") else 0
-
-
-def _count(text: str) -> int:
-    """Read a number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
-    return int(text)
 
 
 def _show(measured: dict[str, Any]) -> None:

@@ -38,6 +38,13 @@ def open_library(args: argparse.Namespace) -> Library:
     return Library(settings(args), progress=Progress().download)
 
 
+def count(text: str) -> int:
+    """Read an argument that is a number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
 def search_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what search and ask have in common."""
     parser.add_argument("--mode", choices=("hybrid", "vector", "keyword"), help="how to search (default: hybrid)")
