@@ -5,8 +5,8 @@
 xquad/en and the answerable part of squad2-small-en, retrieval included, a seeded sample of each, gate open. "quotes":
 no generator; "default": quotes, and behind them what the draft says that is surely supported; "plain": the draft of
 "default" as written, unchecked; "when_needed": what large models get: prose, flagged, and quotes behind it where it may
-be worse than they are. "worse than its quotes": answers without the gold answer although the quotes have it. "flagged": of the
-sentences of prose in the answer. Shares with 95 % Wilson intervals.
+be worse than they are. "worse than its quotes": answers without the gold answer although the quotes have it. "flagged":
+of the sentences of prose in the answer. Shares with 95 % Wilson intervals.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from calibrate_sufficiency import COLLECTIONS, indexed, read, the_encoder
 from choose_and_quote import interval
-from gold import holds
+from gold import holds, words
 
 from pincite.ground.answer import answer_events
 from pincite.models.fetch import default_models_dir
@@ -58,8 +58,8 @@ def measure(question, golds, hits, library, generator):
                 "plain: worse than its quotes": inside and not holds(draft, golds),
             }
         found = holds(answer.text, golds)
-        quoted = {citation.quote for citation in answer.citations}
-        prose = [claim for claim in answer.claims if claim.text.partition(" [")[0] not in quoted]
+        quoted = {words(citation.quote) for citation in answer.citations}
+        prose = [claim for claim in answer.claims if words(claim.text.partition(" [")[0]) not in quoted]
         row |= {
             f"{name}: gold": found,
             f"{name}: worse than its quotes": inside and not found,
