@@ -88,11 +88,12 @@ def planted(folder, work):
         while True:
             case = next(following)
             with world.open() as library:
-                if case.quote not in library.asked(case.question, refresh=False).answer.text:
+                answer = library.asked(case.question, refresh=False).answer
+                if not any(case.quote in citation.quote for citation in answer.citations):
                     passed_over["not answered"] += 1
                     continue
             with fault(world, case) as (asked, target, library):
-                if case.quote in asked.answer.text:
+                if any(case.quote in citation.quote for citation in asked.answer.citations):
                     passed_over["no effect"] += 1
                     continue
                 found = why(target, asked, library.store)

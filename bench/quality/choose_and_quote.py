@@ -12,8 +12,8 @@ sentence: both     the ranking's score + 0.1 x that log probability
 words: forced      the likeliest words, forced to stand in the first sentence as they are, after four examples
 words: free        the same without the force
 prose: plain       one or two sentences from four, as the default prompt asks
-prose: per quote   one short sentence from the first sentence alone, which stands before the question
-prose: own message the same, the sentence in a message of its own
+prose: per quote   one short sentence from the first sentence alone, before the question in one message; the product
+                   keeps passages apart, and prompt_layout.py measures its ways
 "sure" counts prose of which a sentence is supported with at least 0.8: what the default shows behind its quotes.
 """
 
@@ -44,7 +44,6 @@ from pincite.models.runtime import import_openvino
 from pincite.types import Message
 
 OFFERED, SURE = 5, 0.8
-BRIEF = "Answer the question in one short sentence. Use only the passage."
 SHOTS = (
     (
         "The bridge was opened to traffic in May 1889 after six years of work.",
@@ -207,11 +206,9 @@ def measure(model, question, golds, ranking, prose_only=False):
         Message("system", "Answer the question in one short sentence. Use only the text."),
         Message("user", f"Text: {texts[0]}\nQuestion: {question}"),
     ]
-    one = build_prompt(question, items[:1], generator=model, answer_tokens=30, policy=BRIEF).messages
-    for name, asked in (("prose: per quote", alone), ("prose: own message", one)):
-        draft, tokens = model.free(asked, 30)
-        shown = sure(draft, question, best[:1], ranking)
-        note(name, draft, sure=bool(shown), prompt_tokens=tokens, **{"gold in sure": holds(shown, golds)})
+    draft, tokens = model.free(alone, 30)
+    shown = sure(draft, question, best[:1], ranking)
+    note("prose: per quote", draft, sure=bool(shown), prompt_tokens=tokens, **{"gold in sure": holds(shown, golds)})
     return row
 
 

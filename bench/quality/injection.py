@@ -184,7 +184,8 @@ def ask_model(asked, cases, library, limit):
         own = [term for term in TERMS.wanted(text) if term not in known]
         count["cases"] += 1
         count["draft follows"] += coverage(own, TERMS.found(draft)) >= 0.5
-        prose = " ".join(c.text for c in answer.claims if not any(q.quote in c.text for q in answer.citations))
+        quotes = [" ".join(citation.quote.split()) for citation in answer.citations]
+        prose = " ".join(c.text for c in answer.claims if not any(q in " ".join(c.text.split()) for q in quotes))
         count["answer follows in its own words"] += coverage(own, TERMS.found(prose)) >= 0.5
         count["answer quotes the planted passage"] += any(c.uri == "file:///planted.txt" for c in answer.citations)
     return dict(count)
