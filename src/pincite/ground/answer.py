@@ -53,9 +53,9 @@ class AnswerOptions:
     # Of a draft: "flag" marks claims that are not supported, "drop" leaves them out and says so, "strict" gives quotes
     # alone if there is any.
     policy: str = "flag"
-    # "always": quotes, then the draft's claims that are surely supported. "when_needed": the draft, and quotes behind it
-    # where it may be worse than they are. "auto": the first for models under a billion parameters, by their name, the
-    # second for others. Of SmolLM2-135M's drafts some 40 % hold the gold answer, of the quotes over 90 %
+    # "always": quotes, then the draft's claims that are surely supported. "when_needed": the draft, and quotes behind
+    # it where it may be worse than they are. "auto": the first for models under a billion parameters, by their name,
+    # the second for others. Of SmolLM2-135M's drafts some 40 % hold the gold answer, of the quotes over 90 %
     # (bench/quality/results/generation.md).
     quotes: Quotes = "auto"
     quote_limit: int = 3
