@@ -17,7 +17,10 @@ from pincite.acquire.read import READERS
 from pincite.acquire.readers import markdown
 from pincite.acquire.uri import uri_of
 from pincite.find.held import Target
+from pincite.generate.evidence import Sentence
 from pincite.ground import answer as answering
+from pincite.ground import telling
+from pincite.ground.extract import best_quotes
 from pincite.measure.ceiling import Asked
 from pincite.models.protocols import Finish, Piece
 from pincite.reports import Why
@@ -236,9 +239,13 @@ def tight_budget(world: World, case: Known) -> Iterator[Seen]:
 
 @contextmanager
 def generator_adds(addition: str, world: World, case: Known) -> Iterator[Seen]:
-    """The generator copies a sentence that does not answer, and perhaps invents one beside it."""
+    """The generator copies a sentence that does not answer, and perhaps invents one; no quote makes up for it."""
     others = [s for text in world.notes.values() for s in sentences_of(text) if case.quote not in s]
-    with world.open(generator=Elsewhere(others, addition)) as library:
+
+    def elsewhere(*given: Any, **options: Any) -> list[Sentence]:
+        return [quote for quote in best_quotes(*given, **options) if case.quote not in quote.text]
+
+    with world.open(generator=Elsewhere(others, addition)) as library, patch.object(telling, "best_quotes", elsewhere):
         yield seen(library, world, case, extract=False)
 
 

@@ -69,6 +69,17 @@ def test_the_first_keeps_its_place_and_the_top_stays_full():
     ]
 
 
+def test_places_that_would_stay_empty_go_to_near_duplicates():
+    """A small library hides no document behind another."""
+    found = distinct(hits(["a", "b", "a", "a", "b"]), 4)
+    assert [(hit.rank, hit.text, hit.passage.key, [p.key for p in hit.also]) for hit in found] == [
+        (1, "a", 1, []),
+        (2, "b", 2, [5]),
+        (3, "a", 3, []),
+        (4, "a", 4, []),
+    ]
+
+
 def test_twins_right_after_the_last_hit_are_named_and_no_more_are_read():
     read = []
 

@@ -1,4 +1,4 @@
-"""Near duplicates share one place among the hits: the first keeps it, the others are where it is "also in"."""
+"""Near duplicates share one place among the hits: the first has it, and says where its text is "also in"."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
+from operator import itemgetter
 
-from pincite.types import Hit, Passage
+from pincite.types import Hit
 
 BEYOND = 5  # hits looked at after the last that is kept: near duplicates of it stand there
 SHARE = 0.9  # of the distinct words of two near duplicates that both have
@@ -34,33 +35,36 @@ class Looks:
 
 
 def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
-    """Keep the first of near duplicates, and name the others in its ``also``.
+    """Let the first of near duplicates stand for the others, which are in its ``also``, where there is other to show.
 
     Args:
         hits: best first.
         limit: how many to keep, at least 1.
 
     Returns:
-        At most ``limit`` hits in their order, ranked from 1.
+        At most ``limit`` hits in their order, ranked from 1. Places that would stay empty go to near duplicates, the
+        best first: these are hits of their own, and in no ``also``.
     """
-    kept: list[tuple[Hit, Looks]] = []
-    also: list[list[Passage]] = []
+    kept: list[tuple[int, Hit, Looks]] = []
+    also: list[list[tuple[int, Hit]]] = []
     beyond = 0
-    for hit in hits:
+    for place, hit in enumerate(hits):
         looks = Looks(hit.passage.text)
-        twin = next((place for place, (_, other) in enumerate(kept) if alike(looks, other)), None)
+        twin = next((index for index, (_, _, other) in enumerate(kept) if alike(looks, other)), None)
         if twin is not None:
-            also[twin].append(hit.passage)
+            also[twin].append((place, hit))
         elif len(kept) < limit:
-            kept.append((hit, looks))
+            kept.append((place, hit, looks))
             also.append([])
         beyond += len(kept) == limit
         if beyond > BEYOND:
             break
-    return tuple(
-        replace(hit, rank=rank, also=tuple(others))
-        for rank, ((hit, _), others) in enumerate(zip(kept, also, strict=True), start=1)
-    )
+    free = dict(sorted(((at, hit) for others in also for at, hit in others), key=itemgetter(0))[: limit - len(kept)])
+    placed = free | {
+        place: replace(hit, also=tuple(other.passage for at, other in others if at not in free))
+        for (place, hit, _), others in zip(kept, also, strict=True)
+    }
+    return tuple(replace(placed[place], rank=rank) for rank, place in enumerate(sorted(placed), start=1))
 
 
 def alike(one: Looks, other: Looks) -> bool:
