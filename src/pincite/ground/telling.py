@@ -176,8 +176,8 @@ class Telling:
     def _needed(self) -> list[Sentence]:
         """Give the quotes without which the draft may be worse than its evidence.
 
-        All, if any of the draft is not carried, but those of which its carried claims say all; else the best one, unless
-        they say half of it. What the question says does not count.
+        All, if any of the draft is not carried, but those of which its carried claims say all; else the best one,
+        unless they say half of it. What the question says does not count.
         """
         if not self._carried:
             return self._quotes

@@ -82,10 +82,10 @@ def _show(found: Ceiling) -> None:
     """Show the table: what each stage lost, with a bar."""
     total = max(len(found.cases), 1)
     render.say(f"{found.name}: {len(found.cases)} questions, {found.mode} search, {found.generator} answers\n")
-    for stage, count in found.counts.items():
-        if count or stage in LOSSES:
-            bar = "█" * round(_BAR * count / total)
-            render.say(f"  {STAGES[stage][0]:<27} {count:>6}  {100 * count / total:5.1f} %  {bar}".rstrip())
+    for stage, cases in found.counts.items():
+        if cases or stage in LOSSES:
+            bar = "█" * round(_BAR * cases / total)
+            render.say(f"  {STAGES[stage][0]:<27} {cases:>6}  {100 * cases / total:5.1f} %  {bar}".rstrip())
     render.say(f"  {'together':<27} {len(found.cases):>6}  {100 if found.cases else 0:5.1f} %")
     if found.left_out:
         render.note(f"{found.left_out} cases were left out: not accepted, or without a question or gold.")
