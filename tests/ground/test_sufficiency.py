@@ -62,6 +62,7 @@ def test_missing_words_are_as_written_and_hold_no_stop_words():
     found = hits("The KV cache stores keys.")
     assert missing_words("Where does the KV cache store Zürich's keys?", found, TERMS) == ("Zürich's",)
     assert missing_words("What is the KV cache?", found, TERMS) == ()
+    assert missing_words("How do you make sure that the keys work?", found, TERMS) == ()
 
 
 def test_agreement_is_about_the_first_hit_of_each_search():

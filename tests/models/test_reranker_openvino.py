@@ -127,7 +127,7 @@ def test_names_load_what_they_say(folder, models_dir, tmp_path):
     reranker = load_reranker(str(folder), models_dir=tmp_path, offline=True)
     assert isinstance(reranker, OpenVinoReranker) and isinstance(reranker, Reranker)
     assert reranker.name == folder.name
-    with pytest.raises(ModelUnknown, match="no model"):
+    with pytest.raises(ModelUnknown, match="no reranker"):
         load_reranker("ms-marco", models_dir=tmp_path, offline=True)
     with pytest.raises(ModelMissing, match="may not be used"):
         load_reranker("cross-encoder/ms-marco-MiniLM-L6-v2", models_dir=tmp_path, offline=True)

@@ -17,6 +17,11 @@ from pincite.types import Hit, Outcome
 
 _COMPARED = 10  # sentences
 _READ = 3  # hits whose passages must hold what the question names
+# Words that carry a question and name nothing: a passage that answers need not have them. English.
+_CARRIERS = frozenset(
+    "call called cause describe difference explain find get getting give given go happen happens kind know make makes "
+    "making mean means need needs say says sure take takes tell type use used uses want way work works".split()  # noqa: SIM905
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +86,13 @@ def _reasons(missing: Sequence[str], ranking: Ranking) -> tuple[str, ...]:
 
 
 def missing_words(question: str, hits: Sequence[Hit], terms: Terms) -> tuple[str, ...]:
-    """Give the question's content words, as written, that none of the best passages holds."""
+    """Give the question's words, as written, that name something which none of the best passages holds."""
     found = frozenset(term for hit in hits[:_READ] for term in terms.found(hit.passage.searched))
     asked = set(terms.wanted(question))
     missing = []
     for word in re.findall(r"[^\s?!,;:()\"“”«»]+", question):
         wanted = set(terms.wanted(word)) & asked
-        if wanted and not found.intersection(wanted):
+        if wanted and not found.intersection(wanted) and word.strip(".'’").lower() not in _CARRIERS:
             missing.append(word.strip(".'’"))
     return tuple(dict.fromkeys(missing))
 
