@@ -18,10 +18,11 @@ from pincite.types import Hit, Outcome
 _COMPARED = 10  # sentences
 _READ = 3  # hits whose passages must hold what the question names
 # Words that carry a question and name nothing: a passage that answers need not have them. English.
-_CARRIERS = frozenset(
+_CARRYING = (
     "call called cause describe difference explain find get getting give given go happen happens kind know make makes "
-    "making mean means need needs say says sure take takes tell type use used uses want way work works".split()  # noqa: SIM905
+    "making mean means need needs say says sure take takes tell type use used uses want way work works"
 )
+_CARRIERS = frozenset(_CARRYING.split())
 
 
 @dataclass(frozen=True, slots=True)
