@@ -31,18 +31,17 @@ def seconds(command: list[str], runs: int) -> tuple[float, str]:
     return statistics.median(times), printed
 
 
-def first_token(command: list[str], runs: int) -> float:
-    """Median seconds until the first token of the draft is printed."""
-    times = []
+def first_events(command: list[str], runs: int) -> dict[str, float]:
+    """Median seconds until the first event of the answer is printed (a quote), and the first token of the draft."""
+    times: dict[str, list[float]] = {"first_event": [], "first_token": []}
     for _ in range(runs):
         start = time.perf_counter()
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
             assert process.stdout
-            line = process.stdout.readline()
-            times.append(time.perf_counter() - start)
-            assert json.loads(line)["event"] == "token", line
-            process.stdout.read()
-    return statistics.median(times)
+            seen = [(json.loads(line)["event"], time.perf_counter() - start) for line in process.stdout]
+        times["first_event"].append(seen[0][1])
+        times["first_token"].append(next(at for event, at in seen if event == "token"))
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def main() -> None:
@@ -67,9 +66,8 @@ def main() -> None:
             wall, printed = seconds([*pincite, *library, *command], args.runs)
             stages = {s["name"]: s["seconds"] for s in json.loads(printed)["trace"]["stages"]}
             report[name] = {"wall_seconds": wall, "over_python": wall / python, "stages": stages}
-        report["ask_first_token_seconds"] = first_token(
-            [*pincite, *library, "ask", QUESTION, "--json", "--stream"], args.runs
-        )
+        events = first_events([*pincite, *library, "ask", QUESTION, "--json", "--stream"], args.runs)
+        report |= {f"ask_{name}_seconds": value for name, value in events.items()}
     print(json.dumps(report, indent=2))
 
 
