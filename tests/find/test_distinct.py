@@ -39,6 +39,8 @@ def test_long_texts_that_surely_say_the_same_are_alike(other):
         LONG.replace("winter", "summer"),
         LONG.replace("the staff", "the Hilton staff"),
         LONG.replace("the staff", "the staff of 3"),
+        LONG.replace("18:30", "-18:30"),
+        LONG + "?",
         LONG[: len(LONG) // 2],
         "",
     ],
@@ -52,6 +54,50 @@ def test_of_a_short_text_each_word_counts():
     assert alike(Looks("The fee is 20 euros."), Looks("the fee is 20 Euros"))
     assert not alike(Looks("The fee is 20 euros."), Looks("The fee is 20 euros now."))
     assert not alike(Looks("dog bites man"), Looks("man bites dog"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I know C++.", "I know C#."),
+        ("a < b", "a > b"),
+        ("Keep it at -5 degrees.", "Keep it at 5 degrees."),
+        ("x == y", "x != y"),
+        ("5 % of it", "5 of it"),
+        ("\U0001f389\U0001f389", "\U0001f622"),
+        ("...", "-"),
+    ],
+)
+def test_signs_and_symbols_count(one, other):
+    assert not alike(Looks(one), Looks(other))
+    assert not alike(Looks(other), Looks(one))
+
+
+WORDS = st.lists(st.sampled_from([*"abcdef", "word", "wort", "winter", "sommer", "house"]), max_size=24)
+
+
+@given(st.lists(WORDS, max_size=12), st.integers(1, 6))
+def test_the_first_alike_is_found_as_by_comparing_all(texts, limit):
+    """The slow, obvious version: every text beside every one that is kept."""
+    texts = [" ".join(words) for words in texts]
+    texts += [text + " also" for text in texts]
+    kept: list[str] = []
+    shared: dict[int, list[int]] = {}
+    for key, text in enumerate(texts, start=1):
+        twin = next((i for i, other in enumerate(kept) if alike(Looks(text), Looks(other))), None)
+        if twin is not None:
+            shared[twin].append(key)
+        else:
+            shared[len(kept)] = []
+            kept.append(text)
+    found = distinct(hits(texts), len(texts) or 1)
+    if len(kept) == len(texts):
+        assert [hit.text for hit in found] == kept
+    found = distinct(hits(texts), min(limit, len(kept)) or 1)
+    assert [hit.text for hit in found] == kept[:limit]
+    for place, hit in enumerate(found):
+        named = [passage.key for passage in hit.also]
+        assert named == shared[place][: len(named)]
 
 
 @given(st.text(), st.text())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from operator import itemgetter
+
+import regex
 
 from pincite.types import Hit
 
@@ -14,7 +16,9 @@ BEYOND = 5  # hits looked at after the last that is kept: near duplicates of it 
 SHARE = 0.9  # of the distinct words of two near duplicates that both have
 _FEWEST = 12  # words in a near duplicate: among fewer, each one counts
 _CLOSE = 0.85  # likeness of two spellings of a word: a slip, not another word
-_WORD, _NUMBER = re.compile(r"\w+"), re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = regex.compile(r"\w+")
+# Beside words: numbers with their signs, symbols (C++, a < b, €, emoji), and C#, 5 %, a/b, !=, a question.
+_MARK = regex.compile(r"[-–]?\d+(?:[.,]\d+)*|\p{S}|[#%&/@\\?]|!(?==)")
 _NEGATIONS = frozenset(("no", "not", "non", "nor", "never", "none", "neither", "without", "cannot", "t"))
 
 
@@ -29,9 +33,19 @@ class Looks:
         self.words = frozenset(_WORD.findall(text.casefold()))
 
     @property
-    def numbers(self) -> list[str]:
-        """The numbers, in order."""
-        return _NUMBER.findall(self.text)
+    def few(self) -> list[str]:
+        """The longest words, so many that two near duplicates have one of them in common.
+
+        If two sets share ``SHARE`` of their union, the first floor((1 - SHARE) * size) + 1 of both in one order do, too
+        (prefix filtering: Chaudhuri et al. 2006); one more, for rounding. Long words, as few texts have the same.
+        """
+        return sorted(self.words, key=lambda word: (-len(word), word))[: int((1 - SHARE) * len(self.words)) + 2]
+
+
+def marks(text: str) -> list[str]:
+    """List what tells texts of the same words apart, in order: numbers with their signs, and symbols."""
+    found: list[str] = _MARK.findall(text)
+    return found
 
 
 def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
@@ -47,13 +61,18 @@ def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
     """
     kept: list[tuple[int, Hit, Looks]] = []
     also: list[list[tuple[int, Hit]]] = []
+    having: dict[str, list[int]] = defaultdict(list)  # word -> those kept that have it among their few
     beyond = 0
     for place, hit in enumerate(hits):
         looks = Looks(hit.passage.text)
-        twin = next((index for index, (_, _, other) in enumerate(kept) if alike(looks, other)), None)
+        few = looks.few or [looks.text]
+        near = sorted({index for word in few for index in having[word]})
+        twin = next((index for index in near if alike(looks, kept[index][2])), None)
         if twin is not None:
             also[twin].append((place, hit))
         elif len(kept) < limit:
+            for word in few:
+                having[word].append(len(kept))
             kept.append((place, hit, looks))
             also.append([])
         beyond += len(kept) == limit
@@ -70,17 +89,19 @@ def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
 def alike(one: Looks, other: Looks) -> bool:
     """Tell whether two texts surely say the same: the same words, or long texts that differ in little.
 
-    A number, a name (a word with a capital), a negation or another word in its place makes them different; a word that
-    only one of them has, or that is spelled in another way, does not.
+    A number, its sign, a symbol, a name (a word with a capital), a negation or another word in its place makes them
+    different; a word that only one of them has, or that is spelled in another way, does not.
     """
+    if not one.words or not other.words:
+        return one.text == other.text
     shortest, longest = sorted((len(one.words), len(other.words)))
     if shortest < SHARE * longest:
         return False
     common = one.words & other.words
-    if len(common) < SHARE * (shortest + longest - len(common)) or one.numbers != other.numbers:
+    if len(common) < SHARE * (shortest + longest - len(common)) or marks(one.text) != marks(other.text):
         return False
     if longest < _FEWEST:
-        return _WORD.findall(one.text.casefold()) == _WORD.findall(other.text.casefold())
+        return bool(_WORD.findall(one.text.casefold()) == _WORD.findall(other.text.casefold()))
     if any(_tells(word, looks.text) for looks in (one, other) for word in looks.words - common):
         return False
     fewer, more = sorted((one.words - common, other.words - common), key=len)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.find.distinct import marks
 from pincite.generate.instruction import instructions
 from pincite.generate.relevance import Terms, coverage, encode_within
 from pincite.generate.score import features, scores
@@ -192,17 +193,17 @@ def distinct(sentences: Iterable[Sentence]) -> list[Sentence]:
     return kept
 
 
-_DECISIVE = re.compile(r"\d+|\b(?:not|no|never|cannot|without|nicht|kein\w*|pas|jamais|nunca|non|não)\b|n['’]t\b")
+_DENIAL = re.compile(r"\b(?:not|no|never|cannot|without|nicht|kein\w*|pas|jamais|nunca|non|não)\b|n['’]t\b")
 
 
 def _same(one: Sentence, other: Sentence) -> bool:
-    """Tell whether two sentences are near duplicates; another number, or a denial, makes them different."""
+    """Tell whether two sentences are near duplicates; another number or symbol, or a denial, makes them different."""
     either = len(one.terms | other.terms)
     if not either:
         return one.text == other.text
     if len(one.terms & other.terms) < _DUPLICATE * either:
         return False
-    return _DECISIVE.findall(one.text) == _DECISIVE.findall(other.text)
+    return all(find(one.text) == find(other.text) for find in (marks, _DENIAL.findall))
 
 
 def _merged(chosen: Sequence[Sentence]) -> list[list[Sentence]]:
