@@ -9,8 +9,10 @@ import pytest
 
 from pincite.manage import models_in_use
 from pincite.serve.cli.main import main
+from pincite.serve.cli.render import warn_stale
 from pincite.settings import Settings
 from pincite.store.filters import And, Between, Glob, In, Not
+from pincite.types import StaleSource
 from tests.data.make_pdf import small
 from tests.fakes import HashEncoder
 
@@ -369,3 +371,13 @@ def test_an_answer_shows_prose_without_the_line_breaks_of_its_source(
     first = answer["claims"][0]
     assert answer["text"][first["start"] : first["end"]] == first["text"]
     assert first["verdict"] == "supported"
+
+
+def test_stale_sources_name_their_version_and_the_library_has_none(capsys):
+    warn_stale(
+        (StaleSource("file:///a.txt", 2, "It changed.", "Look."), StaleSource("file:///lib", 0, "Behind.", "Wait."))
+    )
+    assert capsys.readouterr().err.splitlines() == [
+        "Stale: /a.txt: It changed. Version 2 was searched. Look.",
+        "Stale: /lib: Behind. Wait.",
+    ]

@@ -222,7 +222,7 @@ class _Call:
             error = EndpointUnreachable(what, fix="Try again later.")
             return _Again(error, _seconds(response.headers.get("Retry-After")))
         fixes = {
-            401: f"Set {KEY} in the environment.",
+            401: f"Set {KEY} in the environment to a key that it takes.",
             403: f"Set {KEY} in the environment to a key that may use this model.",
             404: f"Check base_url, which usually ends in /v1, and whether the endpoint has {self._model!r}.",
         }

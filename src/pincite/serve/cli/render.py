@@ -219,7 +219,8 @@ def note_findings(findings: Iterable[Finding]) -> None:
 def warn_stale(stale: tuple[StaleSource, ...]) -> None:
     """Say which sources may be out of date."""
     for source in stale:
-        note(f"Stale: {shown_path(source.uri)}: {source.reason} Version {source.version} was searched. {source.fix}")
+        searched = f" Version {source.version} was searched." if source.version else ""  # 0: the library itself
+        note(f"Stale: {shown_path(source.uri)}: {source.reason}{searched} {source.fix}")
 
 
 def _plain(value: Any) -> Any:
