@@ -39,10 +39,10 @@ def open(
         SettingError: an unknown setting or a bad value.
         LibraryError: the library cannot be opened.
     """
-    names = {"encoder": encoder, "generator": generator, "reranker": reranker, "verifier": verifier}
-    settings.update({name: value for name, value in names.items() if isinstance(value, str)})
+    models = {"encoder": encoder, "generator": generator, "reranker": reranker, "verifier": verifier}
+    settings.update({kind: model for kind, model in models.items() if isinstance(model, str)})
     if path is not None:
         settings["library"] = str(path)
     library = Library(load_settings(settings), progress=progress)
-    library.models.use(encoder, generator, reranker, verifier)
+    library.models.use(**models)
     return library

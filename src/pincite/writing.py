@@ -196,7 +196,7 @@ class Writing:
         """Embed passages that lack a vector, as after an interruption or a change of encoder."""
         stats = self.store.stats()
         is_one = len(stats.spaces) == 1 or not stats.passages
-        unloaded = self.models.loaded_encoder is None
+        unloaded = "encoder" not in self.models.loaded
         if unloaded and is_one and not any(self.store.unembedded(space, 1) for space in stats.spaces):
             return  # nothing is missing, and no model has to be loaded to see it
         embed_rest(build)
