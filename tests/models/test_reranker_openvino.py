@@ -14,7 +14,7 @@ from pincite.errors import ModelDamaged, ModelError, ModelLimit, ModelMissing, M
 from pincite.models.load import load_reranker
 from pincite.models.protocols import Reranker
 from pincite.models.rerankers.openvino import OpenVinoReranker
-from pincite.models.rerankers.windows import best, join
+from pincite.models.windows import best, join
 from tests.data.make_reranker_oracle import QUESTION, TEXTS, WORDS, save_model, scores_of, tokenizer_json
 
 ORACLE = Path(__file__).parents[1] / "data" / "reranker_oracle.npz"

@@ -88,7 +88,8 @@ class Network:
 
         Args:
             rows: ids with special tokens, none longer than the model reads.
-            kinds: for a network with a classifier, the token type of each id.
+            kinds: for a network with a classifier, the token type of each id; what the model has no type for (RoBERTa
+                has one) counts as its last.
 
         Returns:
             (len(rows), width of the vectors or number of labels), float32, in the order given; of tokens, (len(rows),
@@ -112,7 +113,7 @@ class Network:
                 padded([[1] * lengths[index] for index in batch], 0),
             ]
             if self._head != "vector":
-                inputs.append(padded([kinds[index] for index in batch], 0))
+                inputs.append(np.minimum(padded([kinds[index] for index in batch], 0), self._config.kinds - 1))
             computed = streams.infer(inputs)
             if self._head == "tokens":
                 results[batch, : computed.shape[1]] = computed

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pincite.models.bert import read_config
 from pincite.models.network import Network, Precision
 from pincite.models.pieces import WordPieces
-from pincite.models.rerankers.windows import best, join
+from pincite.models.windows import best, join
 
 
 class OpenVinoReranker:
@@ -62,6 +62,5 @@ class OpenVinoReranker:
             ModelLimit: the question is too long.
         """
         rows, owners = join(self._tokenizer, question, texts, self._config.max_pieces)
-        last = self._config.kinds - 1
-        kinds = [[min(kind, last) for kind in row.type_ids] for row in rows]
-        return best(self._network.compute([row.ids for row in rows], kinds)[:, 0], owners, len(texts))
+        logits = self._network.compute([row.ids for row in rows], [row.type_ids for row in rows])
+        return best(logits[:, 0], owners, len(texts))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pincite.errors import ExtraMissing, ModelError, ModelMissing
 from pincite.models.encoders.sentence_transformers import pieces_of
-from pincite.models.rerankers.windows import best, join
+from pincite.models.windows import best, join
 from pincite.text import printable_surrogates
 
 

@@ -17,7 +17,7 @@ from pincite.models.bert import Head, read_config
 from pincite.models.network import Network, Precision
 from pincite.models.pieces import WordPieces
 from pincite.models.protocols import Judgement
-from pincite.models.rerankers.windows import join
+from pincite.models.windows import join
 
 _YES = ("entail", "support", "consistent", "faithful", "grounded")  # how labels begin that say: carried
 _NO = ("contradict", "refut")
@@ -82,11 +82,7 @@ class OpenVinoVerifier:
             join(self._tokenizer, claim, [text], self._config.max_pieces, behind=True)[0] for text, claim in pairs
         ]
         rows = [row for windows in joined for row in windows]
-        last = self._config.kinds - 1
-        logits = self._network.compute(
-            [row.ids for row in rows], [[min(k, last) for k in row.type_ids] for row in rows]
-        )
-        chances = _softmax(logits)
+        chances = _softmax(self._network.compute([row.ids for row in rows], [row.type_ids for row in rows]))
         judged, at = [], 0
         for windows, (_, claim) in zip(joined, pairs, strict=True):
             part = chances[at : at + len(windows)]

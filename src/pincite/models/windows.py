@@ -1,4 +1,4 @@
-"""Question and passage as one row of a cross-encoder. A passage that does not fit is read in windows."""
+"""Two texts as one row of a classifier of pairs. A text that does not fit beside the other is read in windows."""
 
 from __future__ import annotations
 
