@@ -14,13 +14,14 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 STAGES = ("acquire", "build", "find", "generate", "ground", "measure")
 COMMON = ("types", "reports", "errors", "text", "models.protocols", "store.protocol", "store.filters", "store.hashing")
-SERVE = ("library", "manage", "types", "reports", "errors", "settings", "store.filters", "serve")
+SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings", "store.filters", "serve")
 HEAVY = {
-    "charset_normalizer", "ir_measures", "lxml", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec",
+    "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec",
     "olefile", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors", "sentence_transformers",
-    "snowballstemmer", "tantivy", "tokenizers", "torch", "trafilatura", "transformers", "turbovec", "watchfiles",
-    "xllamacpp",
+    "pydantic", "snowballstemmer", "starlette", "tantivy", "tokenizers", "torch", "trafilatura", "transformers",
+    "turbovec", "uvicorn", "watchfiles", "xllamacpp",
 }  # fmt: skip
+WEB = {"fastapi", "mcp", "pydantic", "starlette"}  # the server's own modules are imported when it starts, not before
 MAX_FILE, MAX_FUNCTION = 400, 50
 # Raised from 12,000 when the first product stood: a third of the lines are the docstrings that the rules ask for, and
 # readers, indexes and durability each needed more cases than foreseen. What comes next needs a decision of its own.
@@ -28,7 +29,8 @@ MAX_FILE, MAX_FUNCTION = 400, 50
 # Raised from 17,600 for office documents, e-books, mail, notebooks and archives: a dozen formats, a reader for each.
 # Raised from 22,400 for measuring (cases, ceiling report, why), grounding, conversation, and for scanned, locked and
 # tabular documents.
-MAX_PACKAGE = 29_500
+# Raised from 29,500 for the server: HTTP, OpenAI-compatible routes, MCP, keys and access rules.
+MAX_PACKAGE = 34_500
 
 
 def module_of(path: Path) -> str:
@@ -62,7 +64,7 @@ def allowed(module: str, name: str) -> bool:
         return within(name, (*SERVE, "__version__"))
     if top == "place":
         return False
-    if top in ("types", "reports", "errors", "text"):
+    if top in ("types", "reports", "errors", "text", "access"):
         return within(name, ("types", "errors", "place"))
     if top == "settings":
         return within(name, ("errors",))
@@ -92,7 +94,7 @@ def test_heavy_imports_stand_inside_functions(path: Path) -> None:
     top_level = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {alias.name.split(".")[0] for node in top_level if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module.split(".")[0] for node in top_level if isinstance(node, ast.ImportFrom) and node.module}
-    assert not names & HEAVY
+    assert not names & (HEAVY - WEB if module_of(path).startswith(("serve.http.", "serve.mcp.")) else HEAVY)
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
