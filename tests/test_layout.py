@@ -16,8 +16,8 @@ STAGES = ("acquire", "build", "find", "generate", "ground", "measure")
 COMMON = ("types", "reports", "errors", "text", "models.protocols", "store.protocol", "store.filters", "store.hashing")
 SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings", "store.filters", "serve")
 HEAVY = {
-    "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers", "pathspec",
-    "olefile", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors", "sentence_transformers",
+    "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers",
+    "olefile", "pathspec", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors", "sentence_transformers",
     "pydantic", "snowballstemmer", "starlette", "tantivy", "tokenizers", "torch", "trafilatura", "transformers",
     "turbovec", "uvicorn", "watchfiles", "xllamacpp",
 }  # fmt: skip
