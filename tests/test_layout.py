@@ -17,9 +17,9 @@ COMMON = ("types", "reports", "errors", "text", "models.protocols", "store.proto
 SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings", "store.filters", "serve")
 HEAVY = {
     "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers",
-    "olefile", "pathspec", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors", "sentence_transformers",
-    "pydantic", "snowballstemmer", "starlette", "tantivy", "tokenizers", "torch", "trafilatura", "transformers",
-    "turbovec", "uvicorn", "watchfiles", "xllamacpp",
+    "olefile", "pathspec", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors",
+    "sentence_transformers", "pydantic", "snowballstemmer", "starlette", "tantivy", "tokenizers", "torch", "trafilatura",
+    "transformers", "turbovec", "uvicorn", "watchfiles", "xllamacpp",
 }  # fmt: skip
 WEB = {"fastapi", "mcp", "pydantic", "starlette"}  # the server's own modules are imported when it starts, not before
 MAX_FILE, MAX_FUNCTION = 400, 50
