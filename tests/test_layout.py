@@ -18,8 +18,8 @@ SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings"
 HEAVY = {
     "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers",
     "olefile", "pathspec", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors",
-    "sentence_transformers", "pydantic", "snowballstemmer", "starlette", "tantivy", "tokenizers", "torch", "trafilatura",
-    "transformers", "turbovec", "uvicorn", "watchfiles", "xllamacpp",
+    "sentence_transformers", "pydantic", "snowballstemmer", "starlette", "tantivy", "tokenizers", "torch",
+    "trafilatura", "transformers", "turbovec", "uvicorn", "watchfiles", "xllamacpp",
 }  # fmt: skip
 WEB = {"fastapi", "mcp", "pydantic", "starlette"}  # the server's own modules are imported when it starts, not before
 MAX_FILE, MAX_FUNCTION = 400, 50
