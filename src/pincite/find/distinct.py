@@ -39,7 +39,8 @@ class Looks:
         If two sets share ``SHARE`` of their union, the first floor((1 - SHARE) * size) + 1 of both in one order do, too
         (prefix filtering: Chaudhuri et al. 2006); one more, for rounding. Long words, as few texts have the same.
         """
-        return sorted(self.words, key=lambda word: (-len(word), word))[: int((1 - SHARE) * len(self.words)) + 2]
+        longest_first = sorted(sorted(self.words), key=len, reverse=True)  # the sort is stable: a total order
+        return longest_first[: int((1 - SHARE) * len(self.words)) + 2]
 
 
 def marks(text: str) -> list[str]:
