@@ -6,7 +6,8 @@ PinciteError
 │   ├── SettingError
 │   ├── FilterError
 │   ├── PathMissing
-│   └── NotInLibrary
+│   ├── NotInLibrary
+│   └── AccessDenied
 ├── SourceError            exit 3: one source cannot be taken in; the others can
 │   ├── SourceUnreadable
 │   ├── SourceUndecodable
@@ -72,6 +73,10 @@ class PathMissing(UsageError):
 
 class NotInLibrary(UsageError):
     """The document, version or passage is not in the library."""
+
+
+class AccessDenied(UsageError):
+    """The caller's role or grants do not allow this; says nothing of what there is."""
 
 
 class SourceError(PinciteError):
