@@ -1,0 +1,3 @@
+/** Ask. */
+export function mount(root, app) { root.textContent = "Ask"; return () => {}; }
+export function showKeys() {}
