@@ -54,12 +54,12 @@ def test_every_public_name_is_documented() -> None:
 
 
 def test_every_json_key_of_the_contract_is_documented() -> None:
-    from pincite.serve.cli import render
+    from pincite.serve import shapes
     from pincite.types import Answer, SearchResult
 
     text = page("json.md")
-    answer = render.answer_json(Answer("q", "t", "answered"))
-    for key in [*answer, *render.search_json(SearchResult("q", "hybrid", ()))]:
+    answer = shapes.answer_json(Answer("q", "t", "answered"))
+    for key in [*answer, *shapes.search_json(SearchResult("q", "hybrid", ()))]:
         assert f'"{key}"' in text
 
 

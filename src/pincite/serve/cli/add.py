@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pincite.errors import UsageError
 from pincite.reports import Pace, SourceReport
+from pincite.serve import shapes
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import open_library
 
@@ -99,7 +100,7 @@ def _show(reports: Iterator[SourceReport], progress: render.Progress, *, as_json
     for report in reports:
         counts[report.status] += 1
         if as_json:
-            render.emit(render.report_json(report))
+            render.emit(shapes.report_json(report))
         elif report.reason and report.status in ("failed", "partly", "unsupported"):
             progress.end()
             render.note(f"{report.status}: {render.shown_path(report.uri)}: {report.reason} {report.fix}".rstrip())

@@ -7,9 +7,10 @@ import sys
 import time
 from dataclasses import replace
 
+from pincite.serve import shapes
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import answer_arguments, filter_of, open_library
-from pincite.types import Answer, CitationEvent, DoneEvent, Event, Stage, TokenEvent, Trace, VerdictEvent
+from pincite.types import Answer, DoneEvent, Stage, TokenEvent, Trace
 
 _VERDICTS = {"partly": "Not fully supported", "unsupported": "Not supported", "conflicting": "Sources conflict"}
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if paths:
         answer = replace(answer, trace=Trace((synced, *answer.trace.stages)))
     if args.json and not args.stream:
-        render.emit(render.answer_json(answer))
+        render.emit(shapes.answer_json(answer))
     elif not args.json:
         show(answer)
     if args.timing:
@@ -104,7 +105,7 @@ def follow(events: object, args: argparse.Namespace) -> Answer:
     draft = False
     for event in events:  # type: ignore[attr-defined]
         if args.stream and args.json:
-            render.emit(_event_json(event))
+            render.emit(shapes.event_json(event))
         elif isinstance(event, TokenEvent) and (args.stream or sys.stderr.isatty()):
             if not draft:
                 sys.stderr.write("Draft, not yet checked: ")
@@ -116,14 +117,3 @@ def follow(events: object, args: argparse.Namespace) -> Answer:
                 sys.stderr.write("\n\n")
             return event.answer
     raise AssertionError("the stream ended without its last event")
-
-
-def _event_json(event: Event) -> dict[str, object]:
-    """Shape an event."""
-    if isinstance(event, TokenEvent):
-        return {"event": "token", "text": event.text}
-    if isinstance(event, CitationEvent):
-        return {"event": "citation", "citation": render.citation_json(event.citation)}
-    if isinstance(event, VerdictEvent):
-        return {"event": "verdict", "claim": render.claim_json(event.claim)}
-    return {"event": "done", "answer": render.answer_json(event.answer)}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pincite.errors import UsageError
 from pincite.reports import LOSSES, STAGES, Ceiling
+from pincite.serve import shapes
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import count, filter_of, search_arguments, settings
-from pincite.serve.cli.why import why_json
 
 _BAR = 40  # characters of a bar for all cases
 
@@ -72,7 +72,7 @@ def ceiling_json(found: Ceiling) -> dict[str, object]:
         ],
         "cases": [
             {"id": case.id, "expected": case.expected, "answer": case.answer, "evidence": case.evidence}
-            | why_json(case.why)
+            | shapes.why_json(case.why)
             for case in found.cases
         ],
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pincite.errors import PinciteError, UsageError
+from pincite.serve import shapes
 from pincite.serve.cli import ask, render
 from pincite.serve.cli.opening import answer_arguments, filter_of, open_library
 from pincite.types import Answer, Citation
@@ -131,7 +132,7 @@ class Chat:
         self._answers.append(answer)
         if args.json:
             if not args.stream:
-                render.emit(render.answer_json(answer))
+                render.emit(shapes.answer_json(answer))
             return
         taken = understood(answer)
         if taken:
@@ -164,7 +165,7 @@ class Chat:
         )
         place = render.shown_place(citation.uri, citation.location)
         shown = f"{place}\n\n{'…' * (start > 0)}{before}»»{quote}««{after}{'…' * (end < len(text))}"
-        opened = render.citation_json(citation) | {"before": before, "after": after}
+        opened = shapes.citation_json(citation) | {"before": before, "after": after}
         return {"shown": shown, "opened": opened}
 
     def _sources(self, _: list[str]) -> dict[str, Any]:
@@ -174,7 +175,7 @@ class Chat:
         lines = [f"{render.shown_place(c.uri, c.location)}: “{_line(c.quote)}”" for c in ordered]
         return {
             "shown": "\n".join(lines) or "Nothing was cited.",
-            "sources": [render.citation_json(c) for c in ordered],
+            "sources": [shapes.citation_json(c) for c in ordered],
         }
 
     def _why(self, _: list[str]) -> dict[str, Any]:
@@ -185,7 +186,7 @@ class Chat:
         for stage in answer.trace.stages:
             detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items() if value != "")
             lines.append(f"  {stage.name}: {stage.seconds * 1000:.0f} ms. {detail}")
-        return {"shown": "\n".join(lines), "why": render.trace_json(answer.trace)}
+        return {"shown": "\n".join(lines), "why": shapes.trace_json(answer.trace)}
 
     def _new(self, _: list[str]) -> dict[str, Any]:
         """Forget what was said."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pincite.errors import PathMissing, UsageError
+from pincite.serve import shapes
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import filter_of, open_library, search_arguments, verifier_argument
 from pincite.types import Citation, Claim, Finding
@@ -27,14 +28,7 @@ def run(args: argparse.Namespace) -> int:
         checked = library.check(text, mode=args.mode, where=filter_of(args.where), refresh=not args.no_refresh)
         documents = library.stats().documents
     if args.json:
-        render.emit(
-            {
-                "text": text,
-                "claims": [render.claim_json(claim) for claim in checked.claims],
-                "citations": [render.citation_json(citation) for citation in checked.citations],
-                "findings": [{"kind": f.kind, "message": f.message, "fix": f.fix} for f in checked.findings],
-            }
-        )
+        render.emit(shapes.check_json(text, checked))
     else:
         _show(checked.claims, checked.citations, checked.findings)
         if not checked.claims:

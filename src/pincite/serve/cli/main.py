@@ -29,6 +29,7 @@ from pincite.serve.cli import (
     remove,
     render,
     search,
+    serve,
     show,
     why,
 )
@@ -46,6 +47,7 @@ _COMMANDS = {
     "evaluate": evaluate,
     "cases": cases,
     "ceiling": ceiling,
+    "serve": serve,
     "models": models,
     "doctor": doctor,
     "config": config,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from pincite.serve import shapes
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import open_library
 
@@ -21,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
             for report in library.remove(target).sources:
                 count += 1
                 if args.json:
-                    render.emit(render.report_json(report))
+                    render.emit(shapes.report_json(report))
                 else:
                     render.note(f"removed: {render.shown_path(report.uri)}")
     if args.json:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, is_dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from pincite.errors import PinciteError
-from pincite.reports import SourceReport
-from pincite.types import Answer, Citation, Claim, Finding, Hit, SearchResult, StaleSource, Trace
+from pincite.serve import shapes
+from pincite.types import Finding, StaleSource, Trace
 
 
 def prepare_streams() -> None:
@@ -26,7 +24,7 @@ def prepare_streams() -> None:
 
 def emit(value: Any) -> None:
     """Print one JSON value on a line of its own, at once."""
-    print(json.dumps(value, default=_plain), flush=True)
+    print(shapes.to_json(value), flush=True)
 
 
 def say(text: str = "") -> None:
@@ -47,7 +45,7 @@ def visible(text: str) -> str:
 def error(failure: PinciteError, *, as_json: bool) -> None:
     """Say what happened and what to do."""
     if as_json:
-        emit({"error": {"code": _snake(type(failure).__name__), "message": str(failure), "fix": failure.fix}})
+        emit(shapes.error_json(failure))
     note(f"pincite: {failure}" + (f"\n  {failure.fix}" if failure.fix else ""))
 
 
@@ -122,87 +120,6 @@ class Progress:
         self._width = len(line)
 
 
-# --- JSON shapes: a stable contract
-
-
-def report_json(report: SourceReport) -> dict[str, Any]:
-    """Shape one source of ``add``."""
-    return asdict(report)
-
-
-def search_json(result: SearchResult) -> dict[str, Any]:
-    """Shape a search result."""
-    return {
-        "question": result.question,
-        "mode": result.mode,
-        "hits": [hit_json(hit) for hit in result.hits],
-        "stale": stale_json(result.stale),
-        "trace": trace_json(result.trace),
-    }
-
-
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """Shape a hit."""
-    passage = hit.passage
-    return {
-        "rank": hit.rank,
-        "score": hit.score,
-        "uri": passage.uri,
-        "version": passage.version,
-        "passage_id": passage.id,
-        "start": passage.start,
-        "end": passage.end,
-        "page": passage.page_from,
-        "title": passage.title,
-        "text": passage.text,
-        "heading_path": list(passage.heading_path),
-        "line_from": passage.line_from,
-        "line_to": passage.line_to,
-        "scores": dict(hit.scores),
-        "ranks": dict(hit.ranks),
-        "also": [
-            {"uri": p.uri, "version": p.version, "passage_id": p.id, "start": p.start, "end": p.end} for p in hit.also
-        ],
-    }
-
-
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """Shape an answer."""
-    return {
-        "question": answer.question,
-        "text": answer.text,
-        "outcome": answer.outcome,
-        "claims": [claim_json(claim) for claim in answer.claims],
-        "citations": [citation_json(citation) for citation in answer.citations],
-        "findings": [asdict(finding) for finding in answer.findings],
-        "nearest": [hit_json(hit) for hit in answer.nearest],
-        "stale": stale_json(answer.stale),
-        "generator": answer.generator,
-        "trace": trace_json(answer.trace),
-    }
-
-
-def claim_json(claim: Claim) -> dict[str, Any]:
-    """Shape a claim."""
-    return asdict(claim)
-
-
-def citation_json(citation: Citation) -> dict[str, Any]:
-    """Shape a citation."""
-    return asdict(citation) | {"location": citation.location}
-
-
-def stale_json(stale: tuple[StaleSource, ...]) -> list[dict[str, Any]]:
-    """Shape the stale sources."""
-    return [asdict(source) for source in stale]
-
-
-def trace_json(trace: Trace) -> dict[str, Any]:
-    """Shape a trace: seconds in all, and by stage in the order they ran."""
-    stages = [{"name": s.name, "seconds": round(s.seconds, 6), **dict(s.detail)} for s in trace.stages]
-    return {"seconds": round(trace.seconds, 6), "stages": stages}
-
-
 def timing(trace: Trace) -> None:
     """Say how long each stage took."""
     for stage in trace.stages:
@@ -223,22 +140,6 @@ def warn_stale(stale: tuple[StaleSource, ...]) -> None:
         note(f"Stale: {shown_path(source.uri)}: {source.reason}{searched} {source.fix}")
 
 
-def _plain(value: Any) -> Any:
-    """Turn what JSON does not know into what it does."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if hasattr(value, "item"):  # NumPy scalars
-        return value.item()
-    return str(value)
-
-
 def _is_control(c: str) -> bool:
     """Tell control characters: C0, DEL, C1 and the bidirectional ones that can disguise text."""
     return c < " " or "\x7f" <= c <= "\x9f" or "\u202a" <= c <= "\u202e" or "\u2066" <= c <= "\u2069"
-
-
-def _snake(name: str) -> str:
-    """Turn ClassName into class_name."""
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

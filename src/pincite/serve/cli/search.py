@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pincite.reports import places_of
+from pincite.serve import shapes
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import filter_of, open_library, search_arguments
 from pincite.serve.cli.why import shown_places, shown_terms
@@ -33,28 +34,25 @@ def run(args: argparse.Namespace) -> int:
             paths=paths or None,
             refresh=not args.no_refresh,
         )
-        terms = [library.terms(question, hit.passage) for hit in result] if args.explain else []
+        shaped = shapes.search_json(result, library if args.explain else None)
     if args.json:
-        shaped = render.search_json(result)
-        for hit, (matched, lacking) in zip(shaped["hits"], terms, strict=False):  # none unless they are wanted
-            hit |= {"matched": matched, "lacking": lacking}
         render.emit(shaped)
     else:
-        _show(result, terms)
+        _show(result, shaped["hits"])
     if args.timing:
         render.timing(result.trace)
     return 0 if result.hits else 1
 
 
-def _show(result: SearchResult, terms: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
+def _show(result: SearchResult, shaped: Sequence[Mapping[str, Any]]) -> None:
     """Show hits for people: place first, what the stages gave it if that is wanted, then the text."""
     render.warn_stale(result.stale)
-    for hit, explained in zip_longest(result, terms):
+    for hit, shape in zip(result, shaped, strict=True):
         render.say(
             f"{hit.rank}. {render.shown_place(hit.passage.uri, hit.location)}  ({hit.score:.3f}, {hit.passage.id})"
         )
-        if explained is not None:
-            render.say(f"   {shown_places(places_of(hit))}\n   {shown_terms(*explained)}")
+        if "matched" in shape:
+            render.say(f"   {shown_places(places_of(hit))}\n   {shown_terms(shape['matched'], shape['lacking'])}")
         render.say("   " + " ".join(hit.text.split())[:400])
         for passage in hit.also:
             render.say(f"   also in {render.shown_place(passage.uri, passage.location)}  ({passage.id})")

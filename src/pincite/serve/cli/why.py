@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from dataclasses import asdict
 
 from pincite.reports import STAGES, Place, Why, places_of
+from pincite.serve import shapes
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import filter_of, open_library, search_arguments
 
@@ -37,27 +37,10 @@ def run(args: argparse.Namespace) -> int:
             refresh=not args.no_refresh,
         )
     if args.json:
-        render.emit(why_json(why))
+        render.emit(shapes.why_json(why))
     else:
         _show(why)
     return 0 if why.found else 1
-
-
-def why_json(why: Why) -> dict[str, object]:
-    """Shape a diagnosis."""
-    return {
-        **{name: getattr(why, name) for name in ("question", "uri", "version", "quote", "stage")},
-        "found": why.found,
-        "reason": why.reason,
-        "fix": why.fix,
-        "spans": [{"start": start, "end": end} for start, end in why.spans],
-        "passages": why.passages,
-        "places": [asdict(place) for place in why.places],
-        "matched": why.matched,
-        "lacking": why.lacking,
-        "ahead": [render.hit_json(hit) for hit in why.ahead],
-        "nearest": why.nearest or None,
-    }
 
 
 def _show(why: Why) -> None:

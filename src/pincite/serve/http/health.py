@@ -1,0 +1,49 @@
+"""Whether the server is well, who calls, and what the library is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from pincite import __version__
+from pincite.serve.http.guard import Caller, Seen
+
+router = APIRouter(tags=["server"])
+_SETTINGS = ("mode", "limit", "policy", "strictness", "evidence_tokens", "answer_tokens", "answer_seconds", "offline")
+
+
+@router.get("/health")
+async def health() -> dict[str, str]:
+    """Tell that the server runs."""
+    return {"status": "ok", "version": __version__}
+
+
+@router.get("/v1/me")
+async def me(request: Request, principal: Caller) -> dict[str, Any]:
+    """Tell who calls and what he may."""
+    state = request.app.state
+    grants = None if principal.grants is None else sorted(principal.grants)
+    return {
+        "name": principal.name,
+        "role": principal.role,
+        "grants": grants,
+        "keys": state.keys is not None,
+        "read_only": state.options.read_only,
+    }
+
+
+@router.get("/v1/library")
+def library(library: Seen) -> dict[str, Any]:
+    """Count what the caller may see, and name the models."""
+    stats, settings = library.stats(), library.settings
+    return {
+        "documents": stats.documents,
+        "passages": stats.passages,
+        "embedded": max(stats.spaces.values(), default=0),
+        "languages": list(stats.languages),
+        "stale": [asdict(source) for source in library._stale()],
+        "models": {name: getattr(settings, name) for name in ("encoder", "generator", "reranker", "verifier")},
+        "settings": {name: getattr(settings, name) for name in _SETTINGS},
+    }

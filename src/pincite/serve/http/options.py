@@ -1,0 +1,28 @@
+"""What may be chosen when the server starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """The choices; limits are per request unless they say otherwise."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    allow_hosts: tuple[str, ...] = ()  # names by which the server may be called, besides loopback and ``host``
+    read_only: bool = False  # nothing may be added, changed or removed
+    roots: tuple[Path, ...] = ()  # folders from which paths may be added by those who are not the owner
+    allow_urls: bool = False  # whether URLs may be fetched
+    audit: bool = False  # whether it is recorded who asked what
+    json_bytes: int = 1_000_000
+    upload_bytes: int = 200_000_000  # a file
+    upload_files: int = 2_000
+    question_chars: int = 10_000
+    text_chars: int = 200_000  # of a text to be checked
+    body_seconds: float = 30.0  # the longest silence while a request comes
+    asks: int = 4  # answers at the same time
+    reads: int = 16  # other requests at the same time
+    queue: int = 32  # requests of each kind that may wait
