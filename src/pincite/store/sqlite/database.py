@@ -28,6 +28,7 @@ _SETUP = """
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = ON;
 PRAGMA trusted_schema = OFF;
+PRAGMA secure_delete = ON;
 PRAGMA cache_size = -16000;
 PRAGMA journal_size_limit = 67108864;
 """
@@ -97,6 +98,25 @@ class Database:
         finally:
             self._writing.release()
         fault("after_commit")
+
+    def forget(self, *, everything: bool = False) -> None:
+        """Leave nothing in the files of what was deleted, as far as readers let us.
+
+        Deleted rows are overwritten with zeros; here the log that still holds them is emptied too.
+
+        Args:
+            everything: write the file anew as well, without what a Pincite before this one did not overwrite.
+        """
+        if self.readonly or self._joint() is not None:
+            return
+        with explained(self.folder), self._connection() as connection:
+            if everything:
+                connection.execute("VACUUM")
+            connection.set_busy_timeout(0)  # a reader that is still at work does not hold up the writer
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                connection.set_busy_handler(_patience())
 
     @contextmanager
     def together(self) -> Iterator[None]:

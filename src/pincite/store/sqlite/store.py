@@ -145,7 +145,9 @@ class SqliteStore:
             if connection.execute("SELECT 1 FROM orphans LIMIT 1").get is None:
                 return 0
         with self._database.write() as connection:
-            return stored_vectors.collect_garbage(connection)
+            dropped = stored_vectors.collect_garbage(connection)
+        self._database.forget()
+        return dropped
 
     # --- reading
 
@@ -266,7 +268,8 @@ class SqliteStore:
         return checks + [index.check() for index in self._indexes.opened()]
 
     def rebuild(self) -> None:
-        """Make the derived indexes anew from the truth."""
+        """Make the derived indexes anew from the truth; nothing of what was removed is left in any file then."""
+        self._database.forget(everything=True)
         self._open_indexes()
         for index in self._indexes.opened():
             index.rebuild()
