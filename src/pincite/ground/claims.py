@@ -10,10 +10,12 @@ import regex
 from pincite.text import sentences
 from pincite.types import Finding
 
-_NUMBERS = r"\d{1,4}(?:\s*[-–,;]\s*\d{1,4})*"
-_MARKER = regex.compile(rf"[\[【]\s*({_NUMBERS})\s*[\]】]")
+_GAP = r"\s{0,3}"  # not any amount: rows of spaces would be looked through again from each of them
+_NUMBERS = rf"\d{{1,4}}(?:{_GAP}[-–,;]{_GAP}\d{{1,4}})*"
+_MARKER = regex.compile(rf"[\[【]{_GAP}({_NUMBERS}){_GAP}[\]】]")
 _ONLY_MARKERS = regex.compile(rf"(?:{_MARKER.pattern}|[\s.,;:])+")
 _LEADING_MARKERS = regex.compile(rf"(?:{_MARKER.pattern}\s*)+")
+_MARKER_AND_SPACE = regex.compile(rf"(?<![ \t])[ \t]+{_MARKER.pattern}|{_MARKER.pattern}")
 _WIDEST_RANGE = 50  # [1-9999] is not a citation
 
 
@@ -37,7 +39,7 @@ def split_claims(text: str) -> list[DraftClaim]:
     """
     spans: list[list[int]] = []
     for start, end in sentences(text):
-        moved = _markers_of_previous(text, start, end, bool(spans))
+        moved = _markers_of_previous(text, start, end, spans[-1][1] if spans else -1)
         if moved > start:
             spans[-1][1] = _trimmed(text, start, moved)
             start = moved
@@ -47,16 +49,15 @@ def split_claims(text: str) -> list[DraftClaim]:
     return [_claim(text, before, start, end) for before, (start, end) in zip(ends, spans, strict=False)]
 
 
-def _markers_of_previous(text: str, start: int, end: int, has_previous: bool) -> int:
-    """Give where a sentence starts once the markers that belong to the sentence before it are taken off."""
-    if not has_previous:
+def _markers_of_previous(text: str, start: int, end: int, previous: int) -> int:
+    """Give where a sentence starts once the markers of the sentence before it, which ends at a place, are taken off."""
+    if previous < 0:
         return start
     only = _ONLY_MARKERS.fullmatch(text, start, end)
     if only:
         return end
     leading = _LEADING_MARKERS.match(text, start, end)
-    line = text[:start].rpartition("\n")[2]
-    return leading.end() if leading and line.strip() else start
+    return leading.end() if leading and "\n" not in text[previous:start] else start
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
@@ -73,7 +74,7 @@ def _claim(text: str, before: int, start: int, end: int) -> DraftClaim:
 
 def without_markers(text: str) -> str:
     """Take the markers out of a text, with the space before each."""
-    return str(regex.sub(rf"[ \t]*{_MARKER.pattern}", "", text)).strip()
+    return str(_MARKER_AND_SPACE.sub("", text)).strip()
 
 
 def _numbers(marker: str) -> list[int]:
