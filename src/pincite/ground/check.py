@@ -13,6 +13,8 @@ from pincite.ground.conflict import Conflict
 from pincite.models.protocols import Encoder, Verifier
 from pincite.types import Citation, Claim, Finding, Hit, Passage
 
+_LONGEST = 2000  # characters; a sentence that has more is checked in parts, as each is compared with every fact
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -52,7 +54,7 @@ def check_text(
     claims: list[Claim] = []
     contrary: list[Conflict] = []
     findings: list[Finding] = []
-    for claim in split_claims(text):
+    for claim in split_claims(text, _LONGEST):
         hits = search(claim.plain) if claim.plain else ()
         ranking = stated(rank_sentences(claim.plain, hits, encoder=encoder, terms=terms))
         given = ranking.sentences

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import regex
 
-from pincite.text import sentences
+from pincite.text import grapheme_floor, sentences, trim
 from pincite.types import Finding
 
 _GAP = r"\s{0,3}"  # not any amount: rows of spaces would be looked through again from each of them
@@ -31,8 +32,8 @@ class DraftClaim:
     gap: str = ""  # the space before it
 
 
-def split_claims(text: str) -> list[DraftClaim]:
-    """Split a text into claims that cover all of it but space, in order.
+def split_claims(text: str, longest: int = sys.maxsize) -> list[DraftClaim]:
+    """Split a text into claims that cover all of it but space, in order; none has more than ``longest`` characters.
 
     Markers such as ``[1]``, ``[2, 3]`` and ``[1-3]`` belong to the sentence before them on the same line, also after
     the full stop; at the start of a line they belong to the sentence that follows.
@@ -43,8 +44,7 @@ def split_claims(text: str) -> list[DraftClaim]:
         if moved > start:
             spans[-1][1] = _trimmed(text, start, moved)
             start = moved
-        if start < end:
-            spans.append([start, end])
+        spans += _bounded(text, start, end, longest)
     ends = [0, *(end for _, end in spans)]
     return [_claim(text, before, start, end) for before, (start, end) in zip(ends, spans, strict=False)]
 
@@ -58,6 +58,18 @@ def _markers_of_previous(text: str, start: int, end: int, previous: int) -> int:
         return end
     leading = _LEADING_MARKERS.match(text, start, end)
     return leading.end() if leading and "\n" not in text[previous:start] else start
+
+
+def _bounded(text: str, start: int, end: int, longest: int) -> Iterator[list[int]]:
+    """Divide a sentence of more than the most characters between words, where it has any."""
+    while end - start > longest:
+        space = max(text.rfind(mark, start + 1, start + longest) for mark in " \n\t")
+        cut = space if space > 0 else grapheme_floor(text, start, start + longest)
+        cut = cut if cut > start else start + longest
+        yield [start, _trimmed(text, start, cut)]
+        start, _ = trim(text, cut, end)
+    if start < end:
+        yield [start, end]
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
