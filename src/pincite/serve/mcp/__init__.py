@@ -1,0 +1,1 @@
+"""The library for agents: MCP on stdio and over HTTP."""
