@@ -176,3 +176,7 @@ def test_mutated_archives_are_read_or_refused(name):
                 use()
             except (SourceTooLarge, SourceUndecodable) as error:
                 assert error.fix
+
+
+def test_a_member_without_a_name_is_passed_over():
+    assert inside(archive({"": "nobody", "a.txt": "one"})) == {"a.txt": b"one"}

@@ -74,7 +74,7 @@ def _zip(data: bytes, budget: Budget) -> Iterator[Entry]:
     package = Package(data, budget)
     for member, name in zip(package.members, _names(package.members), strict=True):
         mode = member.external_attr >> 16
-        if not member.is_dir() and stat.S_IFMT(mode) in (0, stat.S_IFREG):
+        if member.filename and not member.is_dir() and stat.S_IFMT(mode) in (0, stat.S_IFREG):
             yield Entry(name, member.file_size, partial(package.read, member))
 
 
