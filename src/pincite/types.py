@@ -347,9 +347,10 @@ class CitationEvent:
 
 @dataclass(frozen=True, slots=True)
 class VerdictEvent:
-    """The verdict on one claim."""
+    """The verdict on one claim. What claims and gaps say in their order is the text of the answer so far."""
 
     claim: Claim
+    gap: str = ""  # the space between it and the claim before
 
 
 @dataclass(frozen=True, slots=True)

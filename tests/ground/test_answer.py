@@ -55,6 +55,7 @@ def test_events_come_in_order_and_end_with_the_answer(encoder):
     assert "".join(e.text for e in told if isinstance(e, TokenEvent)).strip() == GOOD
     answer = told[-1].answer
     assert [e.claim for e in told if isinstance(e, VerdictEvent)] == list(answer.claims)
+    assert "".join(e.gap + e.claim.text for e in told if isinstance(e, VerdictEvent)) == answer.text
     assert [e.citation for e in told if isinstance(e, CitationEvent)] == list(answer.citations)
 
 

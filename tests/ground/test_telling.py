@@ -10,6 +10,7 @@ from pincite.generate.relevance import Terms
 from pincite.ground.claims import split_claims
 from pincite.ground.run import Run
 from pincite.ground.telling import Telling
+from pincite.types import VerdictEvent
 from tests.ground.fakes import HOSTILE, hits
 
 TEXTS = ("The KV cache keeps keys and values. It was measured in 2019.", "LoRA trains small matrices.")
@@ -28,9 +29,12 @@ def told(draft, pieces, **options):
     ranking = rank_sentences(run.question, run.hits, encoder=None, terms=terms)
     items = pack(ranking, budget_tokens=400, count=len).items
     telling = Telling(run, ranking, items, **options)
+    events = list(telling.begin())
     for piece in pieces:
-        list(telling.hear(piece))
-    list(telling.end(draft))
+        events += telling.hear(piece)
+    events += telling.end(draft)
+    shown = [event for event in events if isinstance(event, VerdictEvent)]
+    assert "".join(event.gap + event.claim.text for event in shown) == telling.writer.text
     return telling
 
 

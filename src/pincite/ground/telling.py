@@ -74,6 +74,7 @@ class Telling:
         self._vectors = None if ranking.vectors is None else ranking.vectors[np.array(inside, dtype=np.int64)]
         self._numbered = {item.number: item.passage.id for item in items}
         self._draft, self._at = "", 0  # what came, and where the first claim that is not told starts
+        self._written = 0  # how much of the text was told
         self._verdicts: list[Verdict] = []
         self._contrary: list[Conflict] = []
         self._abstained = False
@@ -202,7 +203,8 @@ class Telling:
         for citation in citations:
             yield CitationEvent(citation)
         for claim in claims:
-            yield VerdictEvent(claim)
+            yield VerdictEvent(claim, self.writer.text[self._written : claim.start])
+            self._written = claim.end
 
 
 def _said_by(claim: str, quotes: Sequence[Sentence]) -> bool:
