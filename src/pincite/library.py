@@ -123,6 +123,9 @@ class Library(Writing):
         paths: Paths | None = None,
         refresh: bool = True,
         history: Sequence[Turn] = (),
+        answer_tokens: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
     ) -> Iterator[Event]:
         """Answer a question, event by event; the last one is a DoneEvent with the whole answer.
 
@@ -136,21 +139,24 @@ class Library(Writing):
             paths: as in ``search``.
             refresh: as in ``search``.
             history: as in ``search``; ``Answer.turn`` gives what to keep of an answer.
+            answer_tokens: of the draft, at most; None takes the setting.
+            temperature: of the draft; None takes the setting.
+            seed: where chance starts; None takes the setting.
 
         Yields:
             The events of ``answer_events``.
         """
-        settings = changed(self.settings, policy=policy)
+        how = {"policy": policy, "answer_tokens": answer_tokens, "temperature": temperature, "seed": seed}
+        settings = changed(self.settings, **how)
         if not extract and question.strip():
             self.models.begin("generator")
         found = self.search(question, mode=mode, where=where, paths=paths, refresh=refresh, history=history)
-        yield from self._answered(found, None if extract else self.models.generator, settings.policy)
+        yield from self._answered(found, None if extract else self.models.generator, settings)
 
-    def _answered(self, found: SearchResult, generator: Any, policy: str) -> Iterator[Event]:
+    def _answered(self, found: SearchResult, generator: Any, settings: Settings) -> Iterator[Event]:
         """Answer a question from what was found."""
         from pincite.ground.answer import answer_events
 
-        settings = self.settings
         for event in answer_events(
             found.question,
             found.hits,
@@ -161,7 +167,7 @@ class Library(Writing):
             evidence_tokens=settings.evidence_tokens,
             answer_tokens=settings.answer_tokens,
             answer_seconds=settings.answer_seconds,
-            policy=policy,
+            policy=settings.policy,
             strictness=settings.strictness,
             temperature=settings.temperature,
             seed=settings.seed,
@@ -190,7 +196,7 @@ class Library(Writing):
         from pincite.measure.ceiling import Asked
 
         found = self.search(question, limit=limit, mode=mode, where=where, paths=paths, refresh=refresh)
-        *_, last = self._answered(found, None if extract else self.models.generator, self.settings.policy)
+        *_, last = self._answered(found, None if extract else self.models.generator, self.settings)
         if not isinstance(last, DoneEvent):
             raise AssertionError("the stream ended without its last event")
         limit_now, encoder = self.settings.limit if limit is None else limit, None
