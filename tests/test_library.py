@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import pincite
-from pincite.errors import EmptyQuestion, ModelMissing, NotInLibrary, PathMissing, UsageError
+from pincite.errors import EmptyQuestion, ModelMissing, NotInLibrary, PathMissing, SettingError, UsageError
+from pincite.models.protocols import Finish, GenerationOptions, Piece
 from pincite.store.filters import Is
 from pincite.types import CitationEvent, DoneEvent, VerdictEvent
 from tests.fakes import HashEncoder
@@ -55,6 +56,28 @@ def test_the_three_sentences(folder: Path, tmp_path: Path, encoder) -> None:
     assert answer.citations[0].uri.endswith("/kv.md")
     assert answer.citations[0].quote == SENTENCES["kv.md"]
     assert [claim.verdict for claim in answer.claims] == ["supported"] * len(answer.claims)
+
+
+def test_one_answer_may_be_drafted_in_its_own_way(folder: Path, library: pincite.Library) -> None:
+    class Recording:
+        name, context_tokens = "recording-7b", 4096
+
+        def count(self, text: str) -> int:
+            return len(text.split())
+
+        def stream(self, messages: object, options: GenerationOptions) -> Iterator[Piece | Finish]:
+            seen.append(options)
+            yield Piece("The KV cache stores keys.")
+            yield Finish("stop", 1, 1)
+
+    seen: list[GenerationOptions] = []
+    library.models.use(encoder=HashEncoder(), generator=Recording())
+    library.add(folder)
+    library.ask(QUESTION, answer_tokens=7, temperature=0.5, seed=3)
+    library.ask(QUESTION)
+    assert [(o.max_tokens, o.temperature, o.seed) for o in seen] == [(7, 0.5, 3), (120, 0.0, 0)]
+    with pytest.raises(SettingError):
+        library.ask(QUESTION, temperature=9.0)
 
 
 def test_stream_ends_with_the_answer_that_ask_gives(folder: Path, library: pincite.Library) -> None:
