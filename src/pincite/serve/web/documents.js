@@ -1,0 +1,146 @@
+/** What the list of documents and the page of one have in common: kinds, states, and what can be done with a document. */
+
+import * as api from "./api.js";
+import { button, confirmed, dialog, el, icon } from "./dom.js";
+import { documentName, line } from "./text.js";
+
+const KINDS = {
+  "application/pdf": "PDF",
+  "text/markdown": "Markdown",
+  "text/plain": "Text",
+  "text/html": "Web page",
+  "text/csv": "Table",
+  "text/tab-separated-values": "Table",
+  "application/json": "JSON",
+  "application/x-ndjson": "JSON lines",
+  "application/xml": "XML",
+  "message/rfc822": "Mail",
+  "application/mbox": "Mailbox",
+  "application/epub+zip": "Book",
+  "application/rtf": "RTF",
+  "application/msword": "Word",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "Word",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "Spreadsheet",
+  "application/vnd.openxmlformats-officedocument.presentationml.presentation": "Slides",
+  "application/vnd.oasis.opendocument.text": "OpenDocument",
+  "application/x-ipynb+json": "Notebook",
+};
+
+/** A media type in words. @param {string} type */
+export function kind(type) {
+  if (!type) return "Unknown kind";
+  if (KINDS[type]) return KINDS[type];
+  const [group, name] = line(type, 60).split("/");
+  const plain = (name || group).replace(/^(x-|vnd\.)/, "").replace(/\+.*$/, "");
+  return group === "image" ? "Image" : group === "text" ? `${plain} text` : plain;
+}
+
+/** The states of a document: the words for them, the colour, and what the filter says. */
+export const STATES = {
+  indexed: ["ready", "good", "Ready"],
+  partly: ["read in part", "warn", "Read in part"],
+  failed: ["failed", "bad", "Failed"],
+  unsupported: ["not supported", "", "Not supported"],
+  skipped: ["skipped", "", "Skipped"],
+};
+
+/** @param {any} document @returns {string} the key of STATES */
+export function stateOf({ status }) {
+  return status in STATES ? status : "indexed";
+}
+
+/** The state as a tag; "ready" is not said, as it is what everyone expects. @param {any} document */
+export function stateTag(document) {
+  if (document.stale) return el("span.tag.warn", {}, icon("clock"), "stale");
+  const [words, colour] = STATES[stateOf(document)];
+  return stateOf(document) === "indexed" ? null : el("span.tag", { class: colour, text: words });
+}
+
+/** @param {any} document */
+export function labelTags(document) {
+  return (document.labels || []).map((label) => el("span.tag.label", { title: "Label: only keys that hold it see this document" }, icon("key"), el("bdi", { text: line(label, 40) })));
+}
+
+/** Why a document is not as it should be, and what to do. @param {any} document */
+export function problemOf(document) {
+  if (!document.reason && !document.stale) return null;
+  const what = document.stale
+    ? `Answers still come from version ${document.version}; the newest could not be read: ${document.reason || "it is not known why."}`
+    : document.reason;
+  return el("div.doc-problem.small", {}, el("p", { text: line(what) }), document.fix && el("p.muted", { text: line(document.fix) }));
+}
+
+/** @param {any} document */
+export const canRetry = (document) => document.stale || ["failed", "partly", "unsupported"].includes(document.status);
+
+/** Ask, then remove. @param {any} document @param {import("./app.js").App} app @returns {Promise<boolean>} whether it is gone */
+export async function remove(document, app) {
+  const name = documentName(document);
+  const words = `“${name}” leaves the library with its text, its vectors and all its versions; answers no longer come from it. ` +
+    "A copy that was uploaded here is deleted. A file in a folder of yours stays where it is, and is not added again until you ask for it.";
+  if (!(await confirmed("Remove this document?", words, "Remove"))) return false;
+  try {
+    await api.del(`/v1/documents/${encodeURIComponent(document.id)}`);
+  } catch (failure) {
+    app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+    return false;
+  }
+  app.toast(`Removed “${name}”.`, "good");
+  app.refresh().catch(() => {}); // the shell says when the server is gone
+  return true;
+}
+
+/** Read a document again. @param {any} document @param {import("./app.js").App} app @returns {Promise<void>} when it has been read */
+export async function retry(document, app) {
+  try {
+    const { job } = await api.post(`/v1/documents/${encodeURIComponent(document.id)}/retry`);
+    let report = {};
+    const on = (name, data) => (report = name === "source" ? data : report);
+    await api.stream(`/v1/jobs/${encodeURIComponent(typeof job === "string" ? job : job.id)}`, { on });
+    const bad = ["failed", "partly", "unsupported"].includes(report.status);
+    app.toast(bad ? `Still not: ${report.reason} ${report.fix || ""}` : `“${documentName(document)}” has been read.`, bad ? "error" : "good");
+  } catch (failure) {
+    app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+  }
+}
+
+/**
+ * Edit the labels of a document.
+ * @param {any} document @param {import("./app.js").App} app
+ * @returns {Promise<string[] | null>} the new ones, null when they stay
+ */
+export async function editLabels(document, app) {
+  const input = el("input.input", { id: "labels", value: (document.labels || []).join(", "), autocomplete: "off", spellcheck: "false" });
+  const words = await dialog("Labels", (close) => [
+    el("p.muted", { text: "A document with labels is seen only by keys that hold at least one of them. Without labels every key sees it." }),
+    el(
+      "form.stack",
+      { on: { submit: (event) => (event.preventDefault(), close(input.value)) } },
+      el("label.field", { for: "labels" }, "Labels, separated by commas", input),
+      el("div.row.end", {}, button("Cancel", { on: () => close(null) }), el("button.button.primary", { text: "Save" })),
+    ),
+  ]);
+  if (words === null) return null;
+  const labels = [...new Set(words.split(",").map((word) => word.trim()).filter(Boolean))];
+  try {
+    await api.put(`/v1/documents/${encodeURIComponent(document.id)}/labels`, { labels });
+    return labels;
+  } catch (failure) {
+    app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+    return null;
+  }
+}
+
+/** A bar of progress: `set(share)` from 0 to 1, null when it cannot be said. @param {string} label */
+export function progress(label) {
+  const fill = el("span");
+  const node = el("div.progress", { role: "progressbar", "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 100 }, fill);
+  const set = (share) => {
+    node.classList.toggle("unknown", share === null);
+    fill.style.setProperty("inline-size", `${Math.round(100 * (share ?? 1))}%`);
+    if (share === null) node.removeAttribute("aria-valuenow");
+    else node.setAttribute("aria-valuenow", String(Math.round(100 * share)));
+  };
+  set(0);
+  return { node, set };
+}

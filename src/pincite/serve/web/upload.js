@@ -1,0 +1,418 @@
+/** Files on their way into the library: found, sent in parcels, followed until each is in or refused. It outlives the view. */
+
+import * as api from "./api.js";
+import { progress } from "./documents.js";
+import { button, el, fill, icon, notice } from "./dom.js";
+import { duration, line, plural, size } from "./text.js";
+
+const PARCEL_FILES = 100; // of one request; the server takes more, and a small parcel is in sooner
+const PARCEL_BYTES = 64e6;
+const ROWS = 300; // of one batch that are listed; problems are listed all
+const TRIES = 30; // to follow a job whose stream broke off
+
+/** What became of a source, in words. */
+const WORDS = {
+  indexed: "added",
+  updated: "new version",
+  unchanged: "unchanged",
+  removed: "removed",
+  partly: "read in part",
+  failed: "failed",
+  unsupported: "not supported",
+  skipped: "skipped",
+};
+const PROBLEMS = ["partly", "failed", "unsupported", "stopped"];
+
+/**
+ * @typedef {object} Item one file
+ * @property {string} name with its folders
+ * @property {number} size
+ * @property {File | null} file null where it is not known here, as after a reload
+ * @property {string} status "waiting", "sent", "stopped", or a key of WORDS
+ * @property {string} reason
+ * @property {string} fix
+ * @property {string} id the document's, once it is known
+ *
+ * @typedef {object} Batch what was dropped or chosen at once
+ * @property {string} name
+ * @property {Item[]} items
+ * @property {number} left files that were left out because they are hidden
+ * @property {"finding" | "sending" | "reading" | "done" | "stopped"} state
+ * @property {number} sent bytes
+ * @property {any} progress the last `progress` event of the job
+ * @property {Set<string>} jobs those that still run
+ * @property {AbortController} stop
+ * @property {any} failure of the batch as a whole
+ */
+
+/** @type {Batch[]} newest first */
+const batches = [];
+const listeners = new Set();
+let waiting = false;
+
+/** Tell those who show the batches, at most once a frame. @param {Batch} [batch] */
+function changed(batch = undefined) {
+  if (waiting) return;
+  waiting = true;
+  setTimeout(() => {
+    waiting = false;
+    for (const listener of listeners) listener(batch);
+  }, 100);
+}
+
+/** Take what was dropped, before the browser forgets it. @param {DataTransfer} transfer */
+export function dropped(transfer) {
+  const things = [...transfer.items].filter((item) => item.kind === "file").map((item) => item.webkitGetAsEntry?.() || item.getAsFile());
+  const found = { files: /** @type {{name: string, file: File | null, reason?: string}[]} */ ([]), left: 0 };
+  return (async () => {
+    for (const thing of things) {
+      if (thing instanceof File) found.files.push({ name: thing.name, file: thing });
+      else if (thing) await walk(thing, "", found);
+    }
+    return found;
+  })();
+}
+
+/** Take what was chosen in a file dialog. @param {HTMLInputElement} input */
+export function chosen(input) {
+  const all = [...input.files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
+  const files = all.filter(({ name }) => !name.split("/").some((part) => part.startsWith(".")));
+  input.value = "";
+  return Promise.resolve({ files, left: all.length - files.length });
+}
+
+/** @param {any} entry @param {string} path @param {any} found */
+async function walk(entry, path, found) {
+  if (entry.name.startsWith(".")) found.left += 1;
+  else if (entry.isDirectory) {
+    const reader = entry.createReader();
+    for (;;) {
+      const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (!some.length) return;
+      for (const inner of some) await walk(inner, `${path}${entry.name}/`, found);
+    }
+  } else {
+    const file = await new Promise((resolve) => entry.file(resolve, () => resolve(null)));
+    found.files.push({ name: path + entry.name, file, reason: file ? "" : "The browser cannot read this file." });
+  }
+}
+
+/**
+ * Send files to the library and follow them.
+ * @param {Promise<{files: {name: string, file: File | null, reason?: string}[], left: number}>} finding
+ * @param {import("./app.js").App} app
+ */
+export async function start(finding, app) {
+  const batch = newBatch("Looking for files …");
+  try {
+    const { files, left } = await finding;
+    batch.items = files.map(({ name, file, reason = "" }) => item(name, file, reason));
+    batch.left = left;
+    batch.name = nameOf(batch.items);
+    await deliver(batch, batch.items, app);
+  } catch (failure) {
+    batch.failure = failure;
+    settle(batch, app);
+  }
+}
+
+/** @param {string} name @returns {Batch} */
+function newBatch(name) {
+  /** @type {Batch} */
+  const batch = {
+    name, items: [], left: 0, state: "finding", sent: 0, progress: null, jobs: new Set(), stop: new AbortController(), failure: null,
+  };
+  batches.unshift(batch);
+  changed(batch);
+  return batch;
+}
+
+/** @param {string} name @param {File | null} file @param {string} reason @returns {Item} */
+function item(name, file, reason = "") {
+  return { name, size: file?.size || 0, file, status: reason ? "failed" : "waiting", reason, fix: "", id: "" };
+}
+
+/** @param {Item[]} items */
+function nameOf(items) {
+  const tops = new Set(items.map(({ name }) => (name.includes("/") ? name.split("/")[0] : "")));
+  if (items.length === 1) return line(items[0].name, 80);
+  const [top] = tops;
+  return tops.size === 1 && top ? `${line(top, 60)} (${plural(items.length, "file")})` : plural(items.length, "file");
+}
+
+/** Send items in parcels, one after the other, and wait until all are in. @param {Batch} batch @param {Item[]} items */
+async function deliver(batch, items, app) {
+  batch.state = "sending";
+  batch.failure = null;
+  batch.stop = new AbortController();
+  batch.sent = 0;
+  const following = [];
+  for (const parcel of parcels(items.filter((one) => one.file))) {
+    if (batch.stop.signal.aborted || batch.failure) break;
+    await send(batch, parcel, following);
+  }
+  if (batch.state === "sending") batch.state = "reading";
+  changed(batch);
+  await Promise.all(following);
+  settle(batch, app);
+}
+
+/** @param {Item[]} items */
+function* parcels(items) {
+  let parcel = /** @type {Item[]} */ ([]);
+  let bytes = 0;
+  for (const one of items) {
+    if (parcel.length && (parcel.length >= PARCEL_FILES || bytes + one.size > PARCEL_BYTES)) {
+      yield parcel;
+      [parcel, bytes] = [[], 0];
+    }
+    parcel.push(one);
+    bytes += one.size;
+  }
+  if (parcel.length) yield parcel;
+}
+
+/** Send one parcel; one that is too large is sent in halves, so that a single file is refused, not all. */
+async function send(batch, parcel, following) {
+  const before = batch.sent;
+  const form = new FormData();
+  for (const one of parcel) form.append("files", /** @type {File} */ (one.file), one.name);
+  const onProgress = (sent) => {
+    batch.sent = before + sent;
+    changed(batch);
+  };
+  try {
+    const { job } = await api.upload("/v1/documents", form, { onProgress, signal: batch.stop.signal });
+    for (const one of parcel) one.status = "sent";
+    following.push(follow(batch, typeof job === "string" ? job : job.id, parcel));
+  } catch (failure) {
+    batch.sent = before;
+    await sendFailed(batch, parcel, following, failure);
+  }
+}
+
+async function sendFailed(batch, parcel, following, failure) {
+  if (failure.name === "AbortError") return;
+  if (failure.status === 413 && parcel.length > 1) {
+    const half = Math.ceil(parcel.length / 2);
+    await send(batch, parcel.slice(0, half), following);
+    await send(batch, parcel.slice(half), following);
+  } else if (failure.status === 429 && !batch.stop.signal.aborted) {
+    await pause(1000 * (failure.retryAfter || 2));
+    await send(batch, parcel, following);
+  } else {
+    for (const one of parcel) Object.assign(one, { status: "failed", reason: failure.message, fix: failure.fix || "" });
+    if (failure.status === 0 || failure.status === 401 || failure.status === 403) batch.failure = failure;
+  }
+}
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Follow a job until it ends; a stream that breaks off is taken up again. */
+async function follow(batch, job, parcel) {
+  batch.jobs.add(job);
+  const byName = new Map(parcel.map((one) => [one.name, one]));
+  const on = (name, data) => {
+    if (name === "source") take(batch, byName, data);
+    else if (name === "progress") batch.progress = data;
+    else if (name === "done") finished(batch, byName, data);
+    changed(batch);
+  };
+  for (let tries = 0; batch.jobs.has(job) && tries < TRIES; tries += 1) {
+    try {
+      await api.stream(`/v1/jobs/${encodeURIComponent(job)}`, { on });
+      break;
+    } catch (failure) {
+      if (failure.status !== 0) {
+        batch.failure = failure;
+        break;
+      }
+      await pause(2000);
+    }
+  }
+  batch.jobs.delete(job);
+}
+
+/** Note what became of one source. */
+function take(batch, byName, report) {
+  const name = report.name || report.uri || "";
+  const known = byName.get(name) || batch.items.find((one) => one.name === name);
+  const one = known || item(name, null);
+  if (!known) batch.items.push(one);
+  Object.assign(one, { status: report.status, reason: report.reason || "", fix: report.fix || "", id: report.id || "" });
+}
+
+/** Note how a job ended. */
+function finished(batch, byName, job) {
+  for (const report of job.sources || []) take(batch, byName, report);
+  const { state, error } = job;
+  for (const one of byName.values()) {
+    if (one.status !== "sent") continue;
+    if (state === "cancelled") one.status = "stopped";
+    else if (error) Object.assign(one, { status: "failed", reason: error.message || "It was not read.", fix: error.fix || "" });
+    else one.status = "skipped";
+  }
+  if (error && !byName.size) batch.failure = error;
+}
+
+/** A batch has ended: say so, and let the library be read again. */
+function settle(batch, app) {
+  const stopped = batch.stop.signal.aborted;
+  for (const one of batch.items) if (["waiting", "sent"].includes(one.status)) one.status = "stopped";
+  batch.state = stopped ? "stopped" : "done";
+  changed(batch);
+  app.say(`${batch.name}: ${outcome(batch)}`);
+  document.dispatchEvent(new CustomEvent("pincite:documents"));
+  app.refresh().catch(() => {}); // the shell says when the server is gone
+}
+
+/** Show the jobs that run already, as after a reload. @param {import("./app.js").App} app */
+export async function adopt(app) {
+  const { jobs } = await api.get("/v1/jobs");
+  const known = new Set(batches.flatMap((batch) => [...batch.jobs]));
+  for (const job of jobs || []) {
+    if (job.kind === "evaluate" || known.has(job.id) || !["queued", "running"].includes(job.state)) continue;
+    const batch = newBatch(line(job.name || "Files", 80));
+    batch.state = "reading";
+    follow(batch, job.id, []).then(() => settle(batch, app));
+  }
+}
+
+/** Stop sending and reading; what is in stays. @param {Batch} batch */
+function cancel(batch) {
+  batch.stop.abort();
+  for (const job of batch.jobs) api.del(`/v1/jobs/${encodeURIComponent(job)}`).catch(() => {}); // it has ended by itself
+  changed(batch);
+}
+
+/** @param {Batch} batch @param {import("./app.js").App} app */
+function retry(batch, app) {
+  const again = batch.items.filter((one) => one.file && ["failed", "partly", "stopped"].includes(one.status));
+  for (const one of again) Object.assign(one, { status: "waiting", reason: "", fix: "" });
+  deliver(batch, again, app);
+}
+
+/** What became of a batch, in words. @param {Batch} batch */
+function outcome(batch) {
+  const counts = Object.entries(WORDS).map(([status, word]) => [batch.items.filter((one) => one.status === status).length, word]);
+  const stopped = batch.items.filter((one) => one.status === "stopped").length;
+  const parts = counts.filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
+  if (stopped) parts.push(`${stopped} not sent or not read`);
+  return parts.join(", ") || (batch.state === "stopped" ? "stopped" : "nothing to add");
+}
+
+/** @param {Batch} batch */
+function summary(batch) {
+  if (batch.state === "finding") return "Looking through what was dropped";
+  const total = batch.items.reduce((sum, one) => sum + one.size, 0);
+  if (batch.state === "sending") return `Sending: ${size(Math.min(batch.sent, total))} of ${size(total)}`;
+  if (batch.state !== "reading") return sentence(outcome(batch));
+  const at = batch.progress || {};
+  const parts = [`Reading: ${at.files || 0} of ${plural(at.files_found || batch.items.length, "file")}`];
+  if (at.to_embed) parts.push(`${at.embedded.toLocaleString("en")} of ${plural(at.to_embed, "passage")} embedded`);
+  if (at.left_seconds) parts.push(`about ${duration(Math.ceil(at.left_seconds))} left`);
+  return parts.join(" · ");
+}
+
+const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
+
+/** How far a batch is, 0 to 1. Sending and reading are half of it each; null: it cannot be said. @param {Batch} batch */
+function share(batch) {
+  const total = batch.items.reduce((sum, one) => sum + one.size, 0);
+  if (batch.state === "finding") return null;
+  if (batch.state === "sending") return total ? 0.5 * Math.min(1, batch.sent / total) : null;
+  if (batch.state !== "reading") return 1;
+  const at = batch.progress || {};
+  const read = at.files_found ? at.files / at.files_found : 0;
+  return 0.5 + 0.5 * (at.to_embed ? (read + at.embedded / at.to_embed) / 2 : read);
+}
+
+/**
+ * Show the batches.
+ * @param {Element} root
+ * @param {import("./app.js").App} app
+ * @returns {() => void} ends it
+ */
+export function tray(root, app) {
+  const cards = new Map();
+  const show = () => {
+    for (const batch of batches) {
+      if (!cards.has(batch)) {
+        cards.set(batch, card(batch, app));
+        root.prepend(cards.get(batch).node);
+      }
+      cards.get(batch).update();
+    }
+    for (const [batch, { node }] of cards) {
+      if (batches.includes(batch)) continue;
+      node.remove();
+      cards.delete(batch);
+    }
+  };
+  for (const batch of [...batches].reverse()) {
+    cards.set(batch, card(batch, app));
+    root.prepend(cards.get(batch).node);
+  }
+  show();
+  listeners.add(show);
+  return () => listeners.delete(show);
+}
+
+/** Build the card of a batch once; `update` changes what has changed, so that focus stays where it is. */
+function card(batch, app) {
+  const name = el("h3", { dir: "auto" });
+  const words = el("p.small.muted");
+  const bar = progress("Files being added");
+  const problems = el("ul.problems", { "aria-label": "Problems" });
+  const rows = el("ul.sent");
+  const count = el("summary");
+  const all = el("details", { on: { toggle: () => update() } }, count, rows);
+  const actions = el("div.row");
+  const node = el("section.card.batch", { "aria-label": "Files" }, el("div.batch-head", {}, icon("upload"), el("div.grow", {}, name, words), actions), bar.node, problems, all);
+  const buttons = {
+    cancel: button("Cancel", { icon: "close", kind: "quiet", on: () => cancel(batch) }),
+    retry: button("Try the failed ones again", { icon: "retry", on: () => retry(batch, app) }),
+    close: button("Dismiss", { icon: "check", kind: "quiet", on: () => (batches.splice(batches.indexOf(batch), 1), changed()) }),
+  };
+  fill(actions, Object.values(buttons));
+  const seen = { problems: "", rows: "" };
+  const update = () => {
+    const busy = !["done", "stopped"].includes(batch.state);
+    const bad = batch.items.filter((one) => PROBLEMS.includes(one.status) || one.reason);
+    name.textContent = batch.name;
+    words.textContent = summary(batch) + (batch.left ? ` ${plural(batch.left, "hidden file")} left out.` : "");
+    bar.set(share(batch));
+    bar.node.hidden = !busy;
+    buttons.cancel.hidden = !busy;
+    buttons.retry.hidden = busy || !bad.some((one) => one.file && one.status !== "unsupported");
+    buttons.close.hidden = busy;
+    all.hidden = batch.items.length < 2;
+    count.textContent = plural(batch.items.length, "file");
+    const failure = batch.failure && notice("error", batch.failure.message, { fix: batch.failure.fix });
+    redraw(problems, seen, "problems", JSON.stringify([bad, String(batch.failure)]), () => [failure && el("li", {}, failure), bad.map(problem)]);
+    if (all.open) redraw(rows, seen, "rows", JSON.stringify(batch.items), () => batch.items.slice(0, ROWS).map(row));
+  };
+  return { node, update };
+}
+
+/** Draw anew only what has changed. */
+function redraw(node, seen, part, now, draw) {
+  if (seen[part] === now) return;
+  seen[part] = now;
+  fill(node, draw());
+}
+
+/** @param {Item} one */
+function problem(one) {
+  return el(
+    "li.problem-row", {}, icon(one.status === "failed" ? "warn" : "info"),
+    el("div", {}, el("p", {}, el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status] || "stopped"}${one.reason ? `: ${line(one.reason)}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
+  );
+}
+
+/** @param {Item} one */
+function row(one) {
+  const state = WORDS[one.status] || { waiting: "waiting", sent: "being read", stopped: "stopped" }[one.status] || one.status;
+  const name = line(one.name, 160);
+  return el("li", {}, one.id ? el("a", { href: `#/library/${encodeURIComponent(one.id)}`, dir: "auto", text: name }) : el("bdi", { text: name }), el("span.small.muted", { text: state }));
+}

@@ -1,0 +1,62 @@
+/** Folders of the server's computer that are kept up to date: shown, added, let go. */
+
+import * as api from "./api.js";
+import { button, dialog, el, failed, fill, icon, loading, notice } from "./dom.js";
+import { line, plural } from "./text.js";
+
+/** @param {import("./app.js").App} app */
+export function watched(app) {
+  const body = el("div.stack");
+  const draw = async () => {
+    try {
+      const { folders, allowed } = await api.get("/v1/watch");
+      fill(body, list(folders, draw, app), allowed ? form(draw, app) : notice("info", "Only whoever runs this server can add folders.", { fix: "Upload files instead: what is dropped on the page is copied into the library." }));
+    } catch (failure) {
+      fill(body, failed(failure, draw));
+    }
+  };
+  fill(body, loading("Looking …"));
+  draw();
+  return dialog("Folders that are kept up to date", () => [
+    el("p.muted", { text: "A folder of the computer that Pincite runs on. Its files are read where they are; what changes there changes in the library." }),
+    body,
+  ]);
+}
+
+/** @param {any[]} folders @param {() => Promise<void>} draw */
+function list(folders, draw, app) {
+  if (!folders.length) return el("p.small.muted", { text: "No folder is followed yet." });
+  const drop = async (path) => {
+    try {
+      await api.del("/v1/watch", { path });
+    } catch (failure) {
+      app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+    }
+    await draw();
+  };
+  return el(
+    "ul.folders", {},
+    folders.map(({ path, documents }) =>
+      el("li", {}, icon("folder"), el("div.grow", {}, el("bdi", { text: line(path, 200) }), documents > 0 && el("p.small.muted", { text: plural(documents, "document") })), button(`Stop following ${line(path, 200)}`, { icon: "close", bare: true, kind: "quiet", on: () => drop(path) })),
+    ),
+  );
+}
+
+/** @param {() => Promise<void>} draw @param {import("./app.js").App} app */
+function form(draw, app) {
+  const input = el("input.input", { id: "folder", required: true, autocomplete: "off", spellcheck: "false", placeholder: "/home/me/papers" });
+  const problem = el("div");
+  const add = async (event) => {
+    event.preventDefault();
+    fill(problem, loading("Adding …"));
+    try {
+      await api.post("/v1/watch", { path: input.value.trim() });
+      app.toast("The folder is being read, and followed from now on.", "good");
+      document.dispatchEvent(new CustomEvent("pincite:documents"));
+      await draw();
+    } catch (failure) {
+      fill(problem, failed(failure));
+    }
+  };
+  return el("form.stack", { on: { submit: add } }, el("label.field", { for: "folder" }, "Another folder, by its whole path", input), problem, el("div.row.end", {}, el("button.button.primary", { text: "Follow this folder" })));
+}
