@@ -156,6 +156,22 @@ export function save(bytes, name) {
 }
 
 /**
+ * Put text on the clipboard; where the browser forbids that, let the person save it.
+ * @param {string} text
+ * @param {string} said what to tell when it is done
+ * @param {{toast: (words: string, kind?: any) => void}} app
+ */
+export async function copy(text, said, app) {
+  try {
+    await navigator.clipboard.writeText(text);
+    app.toast(said, "good");
+  } catch {
+    save(new Blob([text], { type: "text/plain;charset=utf-8" }), "quote.txt");
+    app.toast("The browser keeps the clipboard closed here; the text is saved as a file.");
+  }
+}
+
+/**
  * Read server-sent events until the stream ends; aborting the signal stops the server's work too.
  * @param {string} path
  * @param {{body?: unknown, signal?: AbortSignal, on: (name: string, data: any) => void}} how a body makes it a POST

@@ -1,3 +1,219 @@
-/** Ask. */
-export function mount(root, app) { root.textContent = "Ask"; return () => {}; }
-export function showKeys() {}
+/** The view where questions are asked: a conversation, and the evidence beside it. */
+
+import { rendered } from "./answer.js";
+import { composer } from "./composer.js";
+import * as conversations from "./conversations.js";
+import { button, dialog, el, emptyState, fill, icon, notice } from "./dom.js";
+import { items, showEvidence } from "./evidence.js";
+import * as history from "./history.js";
+import { Run, runOf } from "./run.js";
+import { VERDICTS } from "./sentences.js";
+import { closeSide } from "./side.js";
+import { line, plural, visible } from "./text.js";
+import { showWhy } from "./why.js";
+
+/** @param {HTMLElement} root @param {import("./app.js").App} app */
+export function mount(root, app) {
+  const view = new Asking(root, app);
+  view.open(app.route.view === "c" ? app.route.id : "");
+  return () => view.leave();
+}
+
+class Asking {
+  /** @param {HTMLElement} root @param {import("./app.js").App} app */
+  constructor(root, app) {
+    this.app = app;
+    this.thread = el("div.thread");
+    this.welcome = el("div.welcome");
+    this.composer = composer({ onAsk: (question, options) => this.ask(question, options), onStop: () => this.run?.stop(), within: app.route.params.get("in") || "" });
+    this.frame = el("div.asking", {}, this.welcome, this.thread, el("div.dock", {}, this.composer.node));
+    this.scrolled = 0;
+    fill(root, this.frame);
+    this.known = () => this.conversation?.turns.length || fill(this.welcome, greeting(app));
+    document.addEventListener("pincite:library", this.known);
+  }
+
+  /** @param {string} id "" begins a new conversation */
+  async open(id) {
+    const conversation = id ? await conversations.load(id) : conversations.begin();
+    if (!this.frame.isConnected) return;
+    if (!conversation) {
+      fill(this.frame, emptyState("ask", "This conversation is not here", el("p", { text: "Conversations are kept in the browser where they were held. This one was deleted, or held elsewhere." }), button("Ask something new", { kind: "primary", on: () => this.app.go("/") })));
+      return;
+    }
+    this.conversation = conversation;
+    this.app.title(conversation.title || "Ask");
+    this.known();
+    this.mode();
+    for (const turn of conversation.turns) this.add(turn, runOf(id)?.turn === turn ? runOf(id) : undefined);
+    const last = this.thread.lastElementChild;
+    if (last) last.scrollIntoView({ block: "start" });
+    if (matchMedia("(hover: hover)").matches) this.composer.focus();
+  }
+
+  /** A first question is asked in the middle, later ones below the conversation. */
+  mode() {
+    const begun = this.conversation.turns.length > 0;
+    this.frame.classList.toggle("begun", begun);
+    this.welcome.hidden = begun;
+    this.composer.hint(begun ? "Ask a follow-up" : "Ask about your documents");
+  }
+
+  /** @param {string} question @param {Record<string, any>} options */
+  ask(question, options) {
+    const { conversation, app } = this;
+    const run = new Run(conversation, question, options);
+    run.start();
+    if (app.route.id !== conversation.id) {
+      window.history.pushState(null, "", `#/c/${conversation.id}`);
+      app.route = { view: "c", id: conversation.id, params: new URLSearchParams() };
+    }
+    history.mark(conversation.id);
+    app.title(line(question, 60));
+    this.mode();
+    closeSide();
+    this.add(run.turn, run).scrollIntoView({ block: "start", behavior: "smooth" });
+    app.say("Searching your documents.");
+  }
+
+  /** Show a turn, and follow it while it is on its way. @param {conversations.Turn} turn @param {Run} [run] */
+  add(turn, run) {
+    const body = el("div.turn-body");
+    const node = el("article.turn", { "aria-label": `Question: ${line(turn.question, 80)}` }, el("h2.question", { dir: "auto", text: visible(turn.question) }), body);
+    const can = this.abilities(turn, body);
+    this.thread.append(node);
+    if (!run || run.done) fill(body, this.settled(turn, can));
+    else this.follow(run, body, can);
+    return node;
+  }
+
+  /** What an answer's buttons do. */
+  abilities(turn, body) {
+    const { app } = this;
+    const whyNot = (target = "") => showWhy(turn, app, { target, asked: true });
+    return { app, whyNot, why: () => showWhy(turn, app, {}), evidence: (at) => showEvidence(turn.answer || this.run?.soFar(), at, { root: body, app, whyNot }) };
+  }
+
+  /** @param {Run} run @param {HTMLElement} body */
+  follow(run, body, can) {
+    this.run = run;
+    this.composer.busy(true);
+    const checked = el("div");
+    const words = el("span");
+    const draft = el("p.draft.reading", { dir: "auto", hidden: true }, el("span.draft-label.small", { text: "Draft, not yet checked" }), words);
+    const status = el("p.loading", {}, el("span.spinner", { "aria-hidden": "true" }), el("span", { text: "Searching your documents…" }));
+    const slow = setTimeout(() => (status.lastChild.textContent = "Still at it. The first question after a start also loads the models…"), 4000);
+    let claims = 0;
+    let frame = 0;
+    fill(body, checked, draft, status);
+    const show = () => {
+      frame = 0;
+      if (run.done) return;
+      if (run.claims.length !== claims) {
+        claims = run.claims.length;
+        refocused(checked, () => fill(checked, rendered(run.soFar(), { ...can, streaming: true })));
+      }
+      words.textContent = visible(run.draft);
+      draft.hidden = !run.draft.trim();
+      if (run.drafted || claims) clearTimeout(slow), (status.lastChild.textContent = run.drafted ? "Writing, and checking each sentence…" : "Quotes found. Writing…");
+    };
+    const settle = () => {
+      clearTimeout(slow);
+      cancelAnimationFrame(frame);
+      if (this.run === run) this.composer.busy(false), (this.run = undefined);
+      refocused(body, () => fill(body, this.settled(run.turn, can)));
+      if (body.isConnected) this.app.say(told(run.turn));
+    };
+    const listener = () => {
+      if (run.done) settle();
+      else frame ||= requestAnimationFrame(show);
+    };
+    run.listeners.add(listener);
+    this.forget = () => run.listeners.delete(listener);
+    show();
+  }
+
+  /** A turn that has ended. @param {conversations.Turn} turn */
+  settled(turn, can) {
+    if (turn.answer) return [understood(turn.answer), rendered(turn.answer, can)];
+    const again = () => this.again(turn);
+    if (turn.stopped) return notice("info", "You stopped this answer.", { actions: [button("Ask again", { icon: "retry", on: again })] });
+    if (turn.error) return troubled(turn.error, again);
+    return notice("info", "This answer was not finished.", { fix: "The page was closed or reloaded while it was on its way.", actions: [button("Ask again", { icon: "retry", on: again })] });
+  }
+
+  /** Ask a failed question anew, in its place. @param {conversations.Turn} turn */
+  again(turn) {
+    const { turns } = this.conversation;
+    const at = turns.indexOf(turn);
+    turns.splice(at, 1);
+    this.thread.children[at].remove();
+    this.ask(turn.question, turn.options);
+  }
+
+  leave() {
+    this.forget?.();
+    document.removeEventListener("pincite:library", this.known);
+    closeSide();
+  }
+}
+
+/** Change a part of the page, and keep the focus on the same chip. @param {HTMLElement} part @param {() => void} change */
+function refocused(part, change) {
+  const focused = /** @type {HTMLElement} */ (document.activeElement);
+  const claim = part.contains(focused) ? focused.dataset.claim : undefined;
+  change();
+  if (claim !== undefined) /** @type {HTMLElement} */ (part.querySelector(`button[data-claim="${Number(claim)}"]`))?.focus();
+}
+
+/** What was taken from the conversation. */
+function understood(answer) {
+  const stage = answer.trace.stages.find((one) => one.name === "understand");
+  if (!stage?.taken) return null;
+  return el("p.understood.small.muted", { dir: "auto" }, icon("why"), stage.depends ? `Understood together with “${line(stage.taken, 120)}”` : "Taken as a question of its own; the conversation counted a little");
+}
+
+/** A failure, and when to try again. */
+function troubled(error, again) {
+  const retry = button("Try again", { icon: "retry", on: again });
+  const busy = error.status === 429;
+  if (busy && error.retryAfter) {
+    retry.disabled = true;
+    setTimeout(() => (retry.disabled = false), error.retryAfter * 1000);
+  }
+  return notice("error", busy ? "Many questions are being answered right now." : error.message, { fix: busy ? `Try again in ${plural(error.retryAfter || 5, "second")}.` : error.fix, actions: [retry] });
+}
+
+/** The outcome in a sentence, to be read out. */
+function told({ answer, stopped, error }) {
+  if (stopped) return "Stopped.";
+  if (!answer) return error?.message || "No answer.";
+  if (answer.outcome === "not_in_documents") return "Not in these documents.";
+  const counts = Object.entries(VERDICTS).map(([verdict, { word }]) => [answer.claims.filter((claim) => claim.verdict === verdict).length, word.toLowerCase()]);
+  const said = counts.filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
+  return `Answer ready. ${plural(answer.claims.length, "sentence")}: ${said.join(", ")}. ${plural(items(answer).length, "piece of evidence", "pieces of evidence")}.`;
+}
+
+/** Before the first question. @param {import("./app.js").App} app */
+function greeting(app) {
+  if (!app.library) return null;
+  if (!app.library.documents) return bare(app);
+  const legend = ["supported", "partly", "unsupported", "conflicting"].map((verdict) => el("li", {}, el("span.chip", { class: verdict }, icon(VERDICTS[verdict].sign), el("span", { text: VERDICTS[verdict].word })), el("span.small", { text: VERDICTS[verdict].means })));
+  return [el("h1", { text: "Ask your documents" }), el("p.lead", { text: "Every sentence of the answer is checked, and pinned to the exact words that it comes from." }), el("ul.legend", { "aria-label": "What the signs behind sentences mean" }, legend)];
+}
+
+/** Nothing to ask yet. */
+function bare(app) {
+  if (!app.canEdit) return [el("h1", { text: "Nothing to ask yet" }), el("p.lead", { text: "This library has no documents that you may see. Whoever runs it can add some, or give your key more." })];
+  return [
+    el("h1", { text: "Start with your documents" }),
+    el("p.lead", { text: "Drop files or a folder anywhere on this page: contracts, papers, manuals, mail, notes. Then ask. They stay on this machine." }),
+    el("div.row.center", {}, button("Add documents", { kind: "primary", icon: "upload", on: () => app.go("/library") })),
+  ];
+}
+
+/** All keys. */
+export function showKeys() {
+  const keys = [["/", "Write a question"], ["n", "New conversation"], ["Enter", "On a sign behind a sentence: show its evidence"], ["j  →", "Next evidence"], ["k  ←", "Previous evidence"], ["Esc", "Close the evidence; while asking: stop"], ["?", "This list"]];
+  return dialog("Keys", () => [el("dl.keys", {}, keys.map(([key, words]) => [el("dt", {}, el("kbd", { text: key })), el("dd", { text: words })]))]);
+}

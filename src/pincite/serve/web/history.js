@@ -1,3 +1,82 @@
-/** The list of conversations in the rail. */
-export function mount(root, app) {}
-export function mark(id) {}
+/** The list of conversations in the rail: open, rename, export, delete. */
+
+import { save } from "./api.js";
+import * as conversations from "./conversations.js";
+import { button, confirmed, dialog, el, fill } from "./dom.js";
+
+let list = el("ul");
+let current = "";
+
+/** @param {HTMLElement} root @param {import("./app.js").App} app */
+export function mount(root, app) {
+  const none = el("p.none.small.muted", { text: "Your questions will be kept here, in this browser only." });
+  fill(root, el("h2", { text: "Conversations" }), none, list);
+  const show = async () => {
+    const all = await conversations.list();
+    none.hidden = all.length > 0;
+    fill(list, all.map((one) => row(one, app)));
+    mark(current);
+  };
+  document.addEventListener("pincite:conversations", show);
+  show();
+}
+
+/** Mark the one that is open. @param {string} id "" when none is */
+export function mark(id) {
+  current = id;
+  for (const item of list.children) {
+    const here = /** @type {HTMLElement} */ (item).dataset.id === id;
+    item.classList.toggle("current", here);
+    const link = /** @type {Element} */ (item.firstElementChild);
+    if (here) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+/** @param {conversations.Conversation} one @param {import("./app.js").App} app */
+function row(one, app) {
+  return el(
+    "li",
+    { data: { id: one.id } },
+    el("a", { href: `#/c/${one.id}`, title: one.title }, el("span", { dir: "auto", text: one.title || "Untitled" })),
+    button(`More on “${one.title}”`, { icon: "more", bare: true, kind: "quiet", "aria-haspopup": "dialog", on: () => manage(one.id, app) }),
+  );
+}
+
+/** Rename, export or delete one. @param {string} id @param {import("./app.js").App} app */
+export async function manage(id, app) {
+  const one = await conversations.load(id);
+  if (!one) return;
+  const action = await dialog("This conversation", (close) => {
+    const name = el("input.input", { id: "rename", value: one.title, maxlength: 80, dir: "auto" });
+    const rename = (event) => {
+      event.preventDefault();
+      close(() => conversations.rename(id, name.value));
+    };
+    return [
+      el("form.stack", { on: { submit: rename } }, el("label.field", { for: "rename" }, "Name", name), el("div.row.end", {}, el("button.button.primary", { text: "Rename" }))),
+      el(
+        "div.row",
+        {},
+        button("Markdown", { icon: "download", title: "Save as Markdown with footnotes", on: () => close(() => exportAs(one, "md")) }),
+        button("JSON", { icon: "download", title: "Save everything as JSON", on: () => close(() => exportAs(one, "json")) }),
+        button("Delete", { icon: "trash", kind: "danger", on: () => close(() => erase(one, app)) }),
+      ),
+    ];
+  });
+  if (action) await action();
+}
+
+/** @param {conversations.Conversation} one @param {"md" | "json"} form */
+export function exportAs(one, form) {
+  const [text, type] = form === "md" ? [conversations.asMarkdown(one), "text/markdown"] : [conversations.asJson(one), "application/json"];
+  const name = one.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "conversation";
+  save(new Blob([text], { type: `${type};charset=utf-8` }), `${name}.${form}`);
+}
+
+/** @param {conversations.Conversation} one @param {import("./app.js").App} app */
+async function erase(one, app) {
+  if (!(await confirmed("Delete this conversation?", "It is kept in this browser only, so it cannot be brought back.", "Delete"))) return;
+  await conversations.remove(one.id);
+  if (app.route.id === one.id) app.go("/");
+}

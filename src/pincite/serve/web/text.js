@@ -34,7 +34,7 @@ const HIDDEN =
  * @param {string} text
  */
 export function visible(text) {
-  return text.replaceAll("\r\n", "\n").replace(HIDDEN, (c) => `⟨U+${/** @type {number} */ (c.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  return text.replaceAll("\r\n", "\n").replaceAll("\f", "\n").replace(HIDDEN, (c) => `⟨U+${/** @type {number} */ (c.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
 /** One line of it. @param {string} text @param {number} [most] code points */

@@ -1,0 +1,135 @@
+/** An answer: its sentences, conflicts, sources and what to mind; or that the documents do not answer. */
+
+import { copy } from "./api.js";
+import { placeOf, reference } from "./conversations.js";
+import { button, el, icon, notice } from "./dom.js";
+import { items } from "./evidence.js";
+import { refusal } from "./refusal.js";
+import { sentences, VERDICTS } from "./sentences.js";
+import { documentName, duration, fileName, line, plural, visible } from "./text.js";
+
+/**
+ * @typedef {object} Shown what an answer can do
+ * @property {(item: number) => void} evidence show an item of `items(answer)`
+ * @property {() => void} why
+ * @property {(target?: string) => void} whyNot
+ * @property {import("./app.js").App} app
+ * @property {boolean} [streaming]
+ */
+
+/**
+ * @param {any} answer as /v1/ask gives it, or what there is of it so far
+ * @param {Shown} can
+ * @returns {HTMLElement}
+ */
+export function rendered(answer, can) {
+  if (answer.outcome === "not_in_documents") return refusal(answer, can);
+  const all = items(answer);
+  const open = (claim) => can.evidence(Math.max(0, all.findIndex((item) => item.index === claim)));
+  return el(
+    "div.answer",
+    {},
+    stale(answer),
+    el("div.sentences", {}, sentences(answer, open)),
+    conflicts(answer, open),
+    !can.streaming && [verdicts(answer), sources(answer, all, can), minded(answer), foot(answer, can)],
+  );
+}
+
+/** What may be out of date. */
+function stale(answer) {
+  return answer.stale?.length > 0 && notice("warn", `${plural(answer.stale.length, "source")} may be out of date.`, { fix: el("ul.plain", {}, answer.stale.map((source) => el("li", { text: `${fileName(source.uri)}: ${line(source.reason)} ${line(source.fix)}` }))) });
+}
+
+/** How many sentences have which verdict. */
+function verdicts(answer) {
+  const counts = Object.keys(VERDICTS).map((verdict) => [verdict, answer.claims.filter((claim) => claim.verdict === verdict).length]);
+  return el(
+    "p.verdicts.small",
+    { "aria-label": "What the check found" },
+    counts.filter(([, count]) => count).map(([verdict, count]) => el("span.verdict", { class: String(verdict), title: VERDICTS[verdict].means }, icon(VERDICTS[verdict].sign), `${count} ${VERDICTS[verdict].word.toLowerCase()}`)),
+  );
+}
+
+/** Sources that say different things, side by side. */
+function conflicts(answer, open) {
+  const place = new Map(answer.citations.map((citation) => [citation.number, citation]));
+  return answer.claims.map((claim, index) => {
+    const sides = claim.verdict === "conflicting" ? claim.citations.map((number) => place.get(number)).filter(Boolean) : [];
+    if (sides.length < 2) return null;
+    return el(
+      "section.conflict",
+      { "aria-label": "Sources that conflict" },
+      el("h4", {}, icon("conflict"), "Your sources disagree"),
+      el("div.sides", {}, sides.map((citation) => el("blockquote", {}, el("p.reading", { dir: "auto", text: visible(citation.quote) }), el("footer.small", {}, el("b", { text: `${citation.number} ` }), `${placeOf(citation)} · version ${citation.version}`)))),
+      claim.problems.map((problem) => el("p.small", { text: line(problem) })),
+      button("Compare in context", { icon: "why", on: () => open(index) }),
+    );
+  });
+}
+
+/** The cited places, by number. */
+function sources(answer, all, can) {
+  if (!answer.citations.length) return null;
+  const old = new Set((answer.stale || []).map((source) => source.uri));
+  return el(
+    "section.sources",
+    {},
+    el("h3.small", { text: "Sources" }),
+    el(
+      "ol",
+      {},
+      answer.citations.map((citation) =>
+        el(
+          "li",
+          {},
+          el(
+            "button.source",
+            { type: "button", on: { click: () => can.evidence(all.findIndex((item) => item.place?.number === citation.number)) } },
+            el("span.numeral", { text: citation.number }),
+            el("span.name", { dir: "auto", text: documentName(citation) }),
+            el("span.where.small.muted", { dir: "auto" }, spot(citation), old.has(citation.uri) && el("span.tag.warn", { text: "stale" })),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** File, page or line, heading. */
+function spot(citation) {
+  const heading = citation.heading_path.at(-1);
+  return [fileName(citation.uri), citation.page ? `page ${citation.page}` : `line ${citation.line_from}`, heading && heading !== citation.title && line(heading, 60)].filter(Boolean).join(" · ");
+}
+
+const SAID_ELSEWHERE = new Set(["sources_conflict", "claim_left_out", "stale"]);
+
+/** What the reader must know besides. */
+function minded(answer) {
+  const left = answer.findings.filter((finding) => finding.kind === "claim_left_out");
+  const notes = answer.findings.filter((finding) => !SAID_ELSEWHERE.has(finding.kind));
+  if (!left.length && !notes.length) return null;
+  return el(
+    "section.minded",
+    { "aria-label": "Notes on this answer" },
+    notes.map((finding) => notice(finding.kind.startsWith("instruction") || finding.kind.startsWith("citation") ? "warn" : "info", line(finding.message), { fix: line(finding.fix) })),
+    left.length > 0 && el("details", {}, el("summary", { text: `${plural(left.length, "sentence")} of the draft left out: no passage carries ${left.length > 1 ? "them" : "it"}` }), el("ul.plain", {}, left.map((finding) => el("li", { dir: "auto", text: line(finding.message) })))),
+  );
+}
+
+/** What can be done with the answer, and how it came. */
+function foot(answer, can) {
+  const by = answer.generator === "extractive" ? "quotes only" : line(answer.generator);
+  return el(
+    "footer.row.spread.answer-foot",
+    {},
+    el("div.row", {}, button("Copy", { icon: "copy", kind: "quiet", on: () => copy(answerText(answer), "The answer and its sources are copied.", can.app) }), button("Why this answer?", { icon: "why", kind: "quiet", on: can.why })),
+    el("span.small.muted", { text: `${by} · ${duration(answer.trace.seconds)}` }),
+  );
+}
+
+/** An answer as plain text with its references. */
+export function answerText(answer) {
+  const notes = answer.citations.map((citation) => `[${citation.number}] ${reference(citation).replaceAll("\\", "")}`);
+  return [visible(answer.text), ...(notes.length ? ["", ...notes] : [])].join("\n");
+}

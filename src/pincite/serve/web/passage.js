@@ -1,0 +1,133 @@
+/** A place in a document: its words in their context, and its page as an image with the words boxed. */
+
+import { ApiError, blob, get } from "./api.js";
+import { button, el, failed, fill, loading } from "./dom.js";
+import { cut, length, visible } from "./text.js";
+
+const AROUND = 700; // code points on each side; each "more" gives three times as many
+const MOST = 20_000;
+
+/** @typedef {{passage_id: string, uri: string, version: number, start: number, end: number, page: number | null}} Place */
+
+/** The document that a passage's id names. @param {string} passageId */
+export const documentOf = (passageId) => passageId.split("@")[0];
+
+/**
+ * Fetch the words around a place.
+ * @param {Place} place
+ * @param {number} around
+ * @returns {Promise<{document: any, text: string, from: number, passage: [number, number], more: boolean, old: boolean}>} `from`:
+ *   offset of the text in the document; `old`: the version is not the newest
+ */
+export async function fetchContext(place, around = AROUND) {
+  try {
+    const found = await get(`/v1/passages/${encodeURIComponent(place.passage_id)}`, { around });
+    const { passage, before, after } = found;
+    const from = passage.start - length(before);
+    const more = from > 0 || length(after) >= around;
+    return { document: found.document, text: before + passage.text + after, from, passage: [passage.start, passage.end], more, old: false };
+  } catch (failure) {
+    if (!(failure instanceof ApiError) || failure.status !== 404) throw failure;
+  }
+  return earlier(place, around); // the document has changed since: the version that was cited is kept
+}
+
+/** @param {Place} place @param {number} around */
+async function earlier(place, around) {
+  const id = documentOf(place.passage_id);
+  const from = Math.max(0, place.start - around);
+  const [document, part] = await Promise.all([get(`/v1/documents/${id}`), get(`/v1/documents/${id}/text`, { version: place.version, start: from, end: place.end + around })]);
+  return { document, text: part.text, from: part.start, passage: [place.start, place.end], more: part.start > 0 || part.end < part.length, old: true };
+}
+
+/**
+ * Show the words in their context, the exact span marked.
+ * @param {any} context what `fetchContext` gave
+ * @param {{start: number, end: number} | null} marked null marks nothing
+ */
+export function contextShown(context, marked) {
+  const { text, from, passage } = context;
+  const piece = (start, end) => visible(cut(text, Math.max(0, start - from), Math.max(0, end - from)));
+  const [start, end] = marked ? [marked.start, marked.end] : [passage[0], passage[0]];
+  const code = /^(text\/x-|application\/(json|xml|yaml|toml|javascript))/.test(context.document.media_type || "");
+  return el(
+    "div.context",
+    { dir: "auto", class: code ? "code" : "reading", tabindex: 0, role: "region", "aria-label": "The passage in its document" },
+    from > 0 && el("span.cutoff", { text: "… " }),
+    piece(from, Math.min(passage[0], start)),
+    el("span.passage", {}, piece(passage[0], start), start < end && el("mark", { text: piece(start, end) }), piece(Math.max(end, passage[0]), passage[1])),
+    piece(Math.max(passage[1], end), Infinity),
+  );
+}
+
+/**
+ * The words in their context, with a way to see more of it.
+ * @param {Place} place
+ * @param {{start: number, end: number} | null} marked
+ * @param {any} context
+ */
+export function contextPane(place, marked, context) {
+  const pane = el("div.context-pane");
+  const show = (given, around) => {
+    const more = given.more && around < MOST && button("Show more around it", { kind: "quiet", icon: "plus", on: () => widen(around * 3) });
+    fill(pane, contextShown(given, marked), more && el("div.row", {}, more));
+    pane.querySelector("mark, .passage")?.scrollIntoView({ block: "center" });
+  };
+  const widen = async (around) => {
+    try {
+      show(await fetchContext(place, Math.min(around, MOST)), around);
+    } catch (failure) {
+      fill(pane, failed(failure, () => widen(around)));
+    }
+  };
+  requestAnimationFrame(() => pane.querySelector("mark, .passage")?.scrollIntoView({ block: "center" }));
+  show(context, AROUND);
+  return pane;
+}
+
+/** Bytes as an address that an image may have: the page's policy knows no other. @param {Blob} bytes */
+function dataUrl(bytes) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(bytes);
+  });
+}
+
+/**
+ * The page as an image, with boxes on the words.
+ * @param {Place} place with a page
+ */
+export function pagePane(place) {
+  const pane = el("div.page-pane", {}, loading("The page is being painted…"));
+  const show = async () => {
+    const base = `/v1/documents/${documentOf(place.passage_id)}/pages/${place.page}`;
+    const asked = { version: place.version, start: place.start, end: place.end };
+    try {
+      const [bytes, { boxes }] = await Promise.all([blob(`${base}.png?version=${place.version}&scale=2`), get(`${base}/boxes`, asked)]);
+      fill(pane, ...painted(String(await dataUrl(bytes)), boxes, place.page));
+      pane.querySelector(".box")?.scrollIntoView({ block: "center" });
+    } catch (failure) {
+      fill(pane, failed(failure, show));
+    }
+  };
+  show();
+  return pane;
+}
+
+function painted(image, boxes, page) {
+  const percent = (share) => `${(share * 100).toFixed(3)}%`;
+  const sheet = el(
+    "div.sheet-of-paper",
+    {},
+    el("img", { src: image, alt: `Page ${page}${boxes.length ? ", the quoted words boxed" : ""}` }),
+    boxes.map(([x0, y0, x1, y1]) => el("span.box", { style: { left: percent(x0), top: percent(y0), width: percent(x1 - x0), height: percent(y1 - y0) } })),
+  );
+  const zoom = button("Larger", { kind: "quiet", icon: "search", "aria-pressed": "false", on: () => {
+    const large = sheet.classList.toggle("large");
+    zoom.setAttribute("aria-pressed", String(large));
+    sheet.querySelector(".box")?.scrollIntoView({ block: "center", inline: "center" });
+  } });
+  return [el("div.paper-scroll", { tabindex: 0, role: "region", "aria-label": `Page ${page}` }, sheet), el("div.row.spread", {}, el("span.small.muted", { text: boxes.length ? `Page ${page}` : `Page ${page}. The words could not be placed on it.` }), zoom)];
+}

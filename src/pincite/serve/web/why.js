@@ -1,0 +1,166 @@
+/** Why this answer: the stages, the candidates, what was cut; and why not another document. */
+
+import { get, post } from "./api.js";
+import { placeOf } from "./conversations.js";
+import { button, el, failed, fill, icon, loading, notice } from "./dom.js";
+import { termTags } from "./refusal.js";
+import { openSide } from "./side.js";
+import { documentName, duration, line, plural, visible } from "./text.js";
+
+/** What the stages of a trace are called, and what their figures say. */
+const STAGES = {
+  understand: ["Read the follow-up", (s) => (s.depends ? "together with the question before" : "as a question of its own")],
+  refresh: ["Looked for changes on disk", () => ""],
+  embed: ["Turned the question into a vector", () => ""],
+  vector: ["Searched by meaning", (s) => plural(s.passages, "passage")],
+  keyword: ["Searched by words", (s) => `${plural(s.passages, "passage")} for ${plural(s.terms || 0, "term")}`],
+  fuse: ["Merged both lists", (s) => plural(s.passages, "passage")],
+  rerank: ["Read the best again", (s) => (s.passages ? plural(s.passages, "passage") : "")],
+  passages: ["Took the best", (s) => plural(s.passages, "passage")],
+  rank_sentences: ["Compared their sentences with the question", (s) => plural(s.sentences, "sentence")],
+  sufficiency: ["Judged whether they answer it", (s) => `${String(s.outcome).replaceAll("_", " ")}, score ${s.score}${s.missing ? `; missing: ${line(s.missing)}` : ""}`],
+  load_generator: ["Loaded the model", (s) => line(s.model || "")],
+  evidence: ["Packed the evidence", (s) => `${plural(s.items, "quote")}, ${plural(s.tokens, "token")}; ${s.dropped} did not fit`],
+  draft: ["Wrote a draft", (s) => (s.failed ? `failed: ${line(s.failed)}` : `${s.prompt_tokens} tokens read, ${s.generated_tokens} written`)],
+  verify: ["Checked each sentence", (s) => ["supported", "partly", "unsupported", "conflicting"].filter((v) => s[v]).map((v) => `${s[v]} ${v}`).join(", ")],
+  cite: ["Checked every quote against its document", (s) => plural(s.citations, "quote")],
+};
+
+/**
+ * @param {import("./conversations.js").Turn} turn
+ * @param {import("./app.js").App} app
+ * @param {{target?: string, asked?: boolean}} focus `asked`: go to "why not this document?" at once
+ */
+export function showWhy(turn, app, { target = "", asked = false }) {
+  const { answer } = turn;
+  const not = whyNot(turn, target);
+  const cands = el("section.why-part", {}, el("h3", { text: "What was found" }), loading("Searching again, to show the lists…"));
+  openSide("Why this answer", { body: el("div.why", {}, stages(answer.trace), cut(answer), cands, not) });
+  candidates(turn, cands);
+  if (asked) {
+    not.scrollIntoView({ block: "start" });
+    not.querySelector("input")?.focus({ preventScroll: true });
+  }
+}
+
+/** The stages with their share of the time. */
+function stages(trace) {
+  const most = Math.max(...trace.stages.map((stage) => stage.seconds), 1e-9);
+  return el(
+    "section.why-part",
+    {},
+    el("h3", {}, "What was done", el("span.muted", { text: ` in ${duration(trace.seconds)}` })),
+    el(
+      "ol.stages",
+      {},
+      trace.stages.map((stage) => {
+        const [name, words] = STAGES[stage.name] || [stage.name, () => ""];
+        return el("li", {}, el("span.stage-name", { text: name }), el("span.stage-time.small", { text: duration(stage.seconds) }), el("span.bar", { "aria-hidden": "true" }, el("span", { style: { width: `${Math.max(1, (100 * stage.seconds) / most)}%` } })), el("span.small.muted.stage-detail", { text: words(stage) }));
+      }),
+    ),
+  );
+}
+
+/** What went to the model, and what was relevant and did not fit. */
+function cut(answer) {
+  const quotes = (list) => el("ul.plain.quotes", {}, list.map((item) => el("li", {}, el("span.small.muted", { dir: "auto", text: `${placeOf(item)} · ${item.score.toFixed(2)}` }), el("span.reading", { dir: "auto", text: line(item.text, 240) }))));
+  const { evidence = [], dropped = [] } = answer;
+  if (!evidence.length && !dropped.length) return null;
+  return el("section.why-part", {}, el("h3", { text: "What the model was given" }), quotes(evidence), dropped.length > 0 && el("details", {}, el("summary", { text: `${plural(dropped.length, "sentence")} cut: relevant, but over the room for evidence` }), quotes(dropped)));
+}
+
+/** The candidates with their place in each list. */
+async function candidates(turn, part) {
+  const heading = /** @type {Element} */ (part.firstElementChild);
+  const { mode, where } = turn.options;
+  try {
+    const found = await post("/v1/search", { question: turn.question, explain: true, limit: 20, ...(mode ? { mode } : {}), ...(where ? { where } : {}) });
+    const lists = [...new Set(found.hits.flatMap((hit) => Object.keys(hit.ranks)))];
+    const cited = new Set(turn.answer.citations.map((citation) => citation.passage_id));
+    const given = new Set((turn.answer.evidence || []).map((item) => item.passage_id));
+    fill(part, heading, found.hits.length ? el("ol.hits", {}, found.hits.map((hit) => candidate(hit, lists, cited, given))) : el("p.muted", { text: "Nothing was found." }));
+  } catch (failure) {
+    fill(part, heading, failed(failure, () => candidates(turn, part)));
+  }
+}
+
+const LISTS = { vector: "meaning", keyword: "words", fused: "merged", rerank: "read again" };
+
+function candidate(hit, lists, cited, given) {
+  const use = cited.has(hit.passage_id) ? el("span.tag.good", {}, icon("check"), "cited") : given.has(hit.passage_id) ? el("span.tag.accent", { text: "given to the model" }) : null;
+  const places = lists.map((list) => (hit.ranks[list] ? `${LISTS[list] || list} #${hit.ranks[list]}${hit.scores[list] === undefined ? "" : ` (${hit.scores[list].toFixed(2)})`}` : `not by ${LISTS[list] || list}`));
+  return el(
+    "li",
+    {},
+    el("details", {}, el("summary", {}, el("span.numeral", { text: hit.rank }), el("span.name", { dir: "auto", text: documentName(hit) }), use), el("p.small.muted", { dir: "auto", text: placeOf(hit) }), el("p.small", { text: places.join(" · ") }), el("p.small", {}, termTags(hit)), el("p.reading", { dir: "auto", text: line(visible(hit.text), 400) })),
+  );
+}
+
+/** "Why not this document?": choose one, and see where it was lost. */
+function whyNot(turn, target) {
+  const result = el("div.why-not", { "aria-live": "polite" });
+  const names = el("datalist", { id: "documents" });
+  const input = el("input.input", { id: "target", list: "documents", value: target, required: true, dir: "auto", placeholder: "Its name or path", spellcheck: "false", autocomplete: "off" });
+  const quote = el("input.input", { id: "words", dir: "auto", placeholder: "Leave empty for anything in it" });
+  const uris = new Map();
+  let waiting = 0;
+  const suggest = async () => {
+    const { documents } = await get("/v1/documents", { q: input.value.trim(), limit: 20 });
+    for (const one of documents) uris.set(label(one), one.id);
+    fill(names, documents.map((one) => el("option", { value: label(one) })));
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => suggest().catch(() => fill(names)), 200); // without suggestions a path can still be typed
+  });
+  const submit = async (event) => {
+    event.preventDefault();
+    fill(result, loading("Following it through the stages…"));
+    try {
+      fill(result, verdict(await post("/v1/why", { question: turn.question, target: uris.get(input.value) || input.value.trim(), quote: quote.value.trim() })));
+    } catch (failure) {
+      fill(result, failed(failure));
+    }
+  };
+  suggest().catch(() => fill(names));
+  return el(
+    "section.why-part",
+    {},
+    el("h3", { text: "Why not this document?" }),
+    el("p.small.muted", { text: "Name a document that you expected to see, and the words if you know them." }),
+    el("form.stack", { on: { submit } }, el("label.field", { for: "target" }, "Document", input), names, el("label.field", { for: "words" }, "Words in it", quote), el("div.row.end", {}, el("button.button.primary", {}, icon("search"), "Find out"))),
+    result,
+  );
+}
+
+const label = (one) => `${one.title && one.title !== one.name ? `${line(one.title, 60)} · ` : ""}${line(one.name)}`;
+
+// Where an answer can be lost, in the order of the way; what comes before the loss was passed.
+const WAY = [
+  ["in the library", ["document_missing", "document_stale"]],
+  ["its text was read", ["text_not_extracted", "filtered_out", "split_across_passages"]],
+  ["a candidate", ["not_a_candidate"]],
+  ["among the best", ["lost_in_fusion", "lost_in_reranking"]],
+  ["thought to answer", ["refused"]],
+  ["given as evidence", ["cut_from_prompt"]],
+  ["used in the answer", ["not_used", "unsupported"]],
+];
+
+/** Where it was lost, why, and what to do. */
+function verdict(why) {
+  const lost = WAY.findIndex(([, stages]) => stages.includes(why.stage));
+  const steps = WAY.map(([name], index) => {
+    const state = lost < 0 || index < lost ? "passed" : index === lost ? "lost" : "unreached";
+    return el("li", { class: state }, icon({ passed: "check", lost: "cross", unreached: "none" }[state], state), el("span", { text: name }));
+  });
+  const places = why.places.map((place) => `${LISTS[place.stage] || place.stage} ${place.rank ? `#${place.rank}` : `beyond #${place.depth}`}`);
+  return [
+    el("ol.way", { "aria-label": "How far it came" }, steps),
+    notice(why.found ? "good" : "warn", line(why.reason), { fix: line(why.fix || "") }),
+    why.nearest && el("blockquote.reading", { dir: "auto", text: line(why.nearest, 300) }),
+    places.length > 0 && el("p.small", { text: `Its best passage: ${places.join(" · ")}` }),
+    (why.matched.length > 0 || why.lacking.length > 0) && el("p.small", {}, termTags(why)),
+    why.ahead.length > 0 && el("details", {}, el("summary", { text: `${plural(why.ahead.length, "passage")} found instead` }), el("ol.plain.quotes", {}, why.ahead.slice(0, 10).map((hit) => el("li", {}, el("span.small.muted", { dir: "auto", text: placeOf(hit) }), el("span.reading", { dir: "auto", text: line(hit.text, 160) }))))),
+    button("Back to the top", { kind: "quiet", icon: "send", on: (event) => /** @type {Element} */ (event.currentTarget).closest(".side-body")?.scrollTo({ top: 0 }) }),
+  ];
+}
