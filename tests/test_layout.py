@@ -13,8 +13,8 @@ PACKAGE = ROOT / "src" / "pincite"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 STAGES = ("acquire", "build", "find", "generate", "ground", "measure")
-COMMON = ("types", "reports", "errors", "text", "models.protocols", "store.protocol", "store.filters", "store.hashing")
-SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings", "store.filters", "serve")
+COMMON = ("types", "reports", "errors", "text", "stop", "models.protocols", "store.protocol", "store.filters", "store.hashing")
+SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings", "stop", "store.filters", "serve")
 HEAVY = {
     "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers",
     "olefile", "pathspec", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors",
@@ -57,12 +57,12 @@ def allowed(module: str, name: str) -> bool:
     if top in STAGES:
         return within(name, (*COMMON, *STAGES[: STAGES.index(top) + 1]))
     if top == "models":
-        return within(name, ("types", "errors", "text", "models"))
+        return within(name, ("types", "errors", "text", "stop", "models"))
     if top == "store":
         return within(name, ("types", "reports", "errors", "text", "store"))
     if top == "serve":
         return within(name, (*SERVE, "__version__"))
-    if top == "place":
+    if top in ("place", "stop"):
         return False
     if top in ("types", "reports", "errors", "text", "access"):
         return within(name, ("types", "errors", "place"))

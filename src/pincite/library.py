@@ -17,6 +17,7 @@ from pincite.find.followup import FollowUp, understand
 from pincite.find.search import search
 from pincite.models.protocols import Encoder
 from pincite.settings import Settings, changed
+from pincite.stop import check_stop
 from pincite.store.filters import Filter
 from pincite.store.protocol import SourceRecord, Stats
 from pincite.types import (
@@ -75,6 +76,7 @@ class Library(Writing):
             EmptyQuestion: the question holds no text.
             FilterError: the filter is malformed.
         """
+        check_stop()
         if not question.strip():
             raise EmptyQuestion("The question is empty.", fix="Ask something.")
         settings = changed(self.settings, mode=mode, limit=limit)
@@ -174,6 +176,7 @@ class Library(Writing):
             languages=self.store.stats().languages,
             verifier=self.models.verifier,  # loaded only if there is a draft
         ):
+            check_stop()
             if isinstance(event, DoneEvent):
                 stages = (*found.trace.stages, *event.answer.trace.stages)
                 event = DoneEvent(replace(event.answer, stale=found.stale, trace=Trace(stages)))

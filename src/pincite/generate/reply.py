@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +14,7 @@ from pincite.errors import GenerationTimeout, ReplyMalformed, SchemaRefused
 from pincite.generate.form import reader, schema
 from pincite.models import protocols
 from pincite.models.protocols import Finish, Form, GenerationOptions, Piece
+from pincite.stop import get
 from pincite.types import Message
 
 _GRACE = 1.25  # a generator keeps its deadline within one token; this waits a little longer before giving it up
@@ -145,13 +147,14 @@ def _watched(stream: Iterator[Piece | Finish], seconds: float, name: str) -> Ite
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
             items.put(error)
 
-    worker = threading.Thread(target=work, name="pincite-draft", daemon=True)
+    within = copy_context()  # the stream is to see a stop, too
+    worker = threading.Thread(target=within.run, args=(work,), name="pincite-draft", daemon=True)
     worker.start()
     deadline = time.monotonic() + seconds
     try:
         while True:
             try:
-                item = items.get(timeout=max(0.0, deadline - time.monotonic()))
+                item = get(items, deadline - time.monotonic())
             except queue.Empty:
                 raise GenerationTimeout(
                     f"{name} did not answer within {seconds:g} seconds.",

@@ -11,12 +11,12 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 import pincite
 from pincite.library import Library
 from pincite.serve.http.app import create_app
 from pincite.serve.http.options import ServeOptions
+from pincite.serve.http.run import Server, address, listen
 from tests.fakes import HashEncoder
 
 CACHES = """# Caches
@@ -47,14 +47,15 @@ def library(tmp_path: Path) -> Iterator[Library]:
 def serving(library: Library, *, keys: Any = None, **options: Any) -> Iterator[str]:
     """Serve a library on a free port; give the address."""
     app = create_app(library, keys=keys, options=ServeOptions(**{"port": 0} | options))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", server_header=False, lifespan="on"))
-    thread = threading.Thread(target=server.run, daemon=True)
+    opened = listen("127.0.0.1", 0)
+    server = Server(app)
+    thread = threading.Thread(target=server.run, args=([opened],), daemon=True)
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"
         time.sleep(0.005)
     try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield address(opened, "127.0.0.1")
     finally:
         server.should_exit = True
         thread.join(10)

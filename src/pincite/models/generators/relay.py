@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 
 from pincite.errors import GenerationError, GenerationTimeout
 from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.stop import get
 
 Emit = Callable[[str], bool]  # called once a token with its text ("" while a character is incomplete); False: stop
 Work = Callable[[Emit], Finish]
@@ -68,7 +69,7 @@ class Relay:
         try:
             while True:
                 try:
-                    event = events.get(timeout=deadline.left())
+                    event = get(events, deadline.left())
                 except (Empty, GenerationTimeout):
                     yield deadline.finish(shown, prompt_tokens, generated)
                     return

@@ -3,29 +3,66 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import open_library
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
+
+    from pincite.serve.keys import Keys
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--host", default="127.0.0.1", metavar="NAME", help="where to listen (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8765, metavar="N", help="the port (default: 8765; 0: a free one)")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name by which the server may be called, besides this machine's and --host",
+    )
     parser.add_argument("--read-only", action="store_true", help="let nobody add, change or remove anything")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    import uvicorn
-
     from pincite.serve.http.app import create_app
     from pincite.serve.http.options import ServeOptions
+    from pincite.serve.http.run import address, listen, raise_file_limit, serve
 
-    options = ServeOptions(host=args.host, port=args.port, read_only=args.read_only)
-    with open_library(args) as library:
-        library.models.begin("encoder")
-        app = create_app(library, options=options)
-        render.say(f"http://{options.host}:{options.port}/")
-        uvicorn.run(app, host=options.host, port=options.port, log_level="warning", server_header=False)
+    options = ServeOptions(host=args.host, port=args.port, allow_hosts=tuple(args.allow_host), read_only=args.read_only)
+    with open_library(args) as library, listen(options.host, options.port) as opened:
+        keys = _keys(library.path, opened)
+        app = create_app(library, keys=keys, options=options)
+        raise_file_limit(options.connections + 256)
+        url = address(opened, options.host)
+        render.say(f"Pincite serves {library.path} at {url}")
+        sys.stdout.flush()
+        if args.open and sys.stdout.isatty():
+            import webbrowser
+
+            webbrowser.open(url)
+        serve(app, opened)
     return 0
+
+
+def _keys(library: Path, opened: socket.socket) -> Keys:
+    """Give the keys; without any, only this machine may reach the server."""
+    from pincite.errors import UsageError
+    from pincite.serve.http.run import is_loopback
+    from pincite.serve.keys import Keys
+
+    keys = Keys(library)
+    if not keys.needed() and not is_loopback(opened):
+        raise UsageError(
+            "Others would reach this server, and there are no keys.",
+            fix="Make one with `pincite keys add NAME --role admin`, or leave --host away to serve this machine alone.",
+        )
+    return keys

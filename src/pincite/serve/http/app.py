@@ -1,22 +1,32 @@
-"""The server: every route hangs on the app that is made here."""
+"""The server: every route hangs on the app that is made here.
+
+A request passes, in this order: ``Shield`` (where it comes from), ``Metrics``, ``Authentication`` (who sends it),
+``Bodies`` (how much of it), then its route.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from pincite import __version__
 from pincite.library import Library
-from pincite.serve.http import ask, check, errors, health, passages, search
-from pincite.serve.http.limits import Gate
+from pincite.serve.http import ask, check, errors, health, metrics, passages, search, static
+from pincite.serve.http.guard import Authentication
+from pincite.serve.http.limits import Bodies, Gate
+from pincite.serve.http.metrics import Metrics
 from pincite.serve.http.options import ServeOptions
+from pincite.serve.http.origin import Shield
 from pincite.serve.keys import Keys
 
-WEB = Path(__file__).parent.parent / "web"
 _ROUTERS = (  # each has a ``router``
     health.router,
+    metrics.router,
     search.router,
     ask.router,
     check.router,
@@ -33,15 +43,43 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
         options: limits and what is allowed; None takes the defaults.
 
     Returns:
-        An ASGI app.
+        An ASGI app. Its ``state`` holds what the routes share: library, keys, options, ``stopping`` (an event), and
+        ``lifespans``, to which context managers can be added that are entered when the server starts.
     """
     options = options or ServeOptions()
-    app = FastAPI(title="Pincite", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Pincite", version=__version__, docs_url=None, redoc_url=None, lifespan=_lifespan)
     app.state.library, app.state.keys, app.state.options = library, keys, options
-    app.state.asks, app.state.reads = Gate(options.asks, options.queue), Gate(options.reads, options.queue)
+    app.state.stopping = threading.Event()
+    app.state.gates = {
+        "asks": Gate(options.asks, options.queue),
+        "reads": Gate(options.reads, options.queue),
+        "streams": Gate(options.streams, 0),
+    }
+    app.state.streams = CapacityLimiter(options.asks + options.streams)  # threads
+    lifespans: list[Callable[[], AbstractAsyncContextManager[object]]] = []
+    app.state.lifespans = lifespans
     errors.add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
-    if WEB.is_dir():
-        app.mount("/", StaticFiles(directory=WEB, html=True), name="page")
+    page = static.page_files()
+    static.add_page(app, page)
+
+    def is_open(scope: Scope) -> bool:
+        return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"] in ("/health", *page)
+
+    app.add_middleware(Bodies, options=options)
+    app.add_middleware(Authentication, keys=keys, is_open=is_open)
+    app.add_middleware(Metrics)
+    app.add_middleware(Shield, host=options.host, names=options.allow_hosts)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Enter what the parts of the server need while it runs; load the models meanwhile."""
+    for kind in ("encoder", "generator"):
+        app.state.library.models.begin(kind)
+    async with AsyncExitStack() as stack:
+        for factory in app.state.lifespans:
+            await stack.enter_async_context(factory())
+        yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from threading import Event
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -13,8 +12,7 @@ from pincite.serve import shapes
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import asking
 from pincite.serve.http.requests import Ask
-from pincite.serve.http.work import EventStream, Stopped, run, until
-from pincite.types import DoneEvent
+from pincite.serve.http.work import EventStream, run
 
 router = APIRouter(tags=["answers"], dependencies=[asking])
 
@@ -23,12 +21,6 @@ router = APIRouter(tags=["answers"], dependencies=[asking])
 async def ask(request: Request, body: Ask, library: Seen) -> Response:
     """Answer a question from the documents; with ``stream`` as events: token, citation, verdict, done, error."""
 
-    def answer(stop: Event) -> dict[str, Any]:
-        for event in until(stop, library.stream(body.question, **body.options())):
-            if isinstance(event, DoneEvent):
-                return shapes.answer_json(event.answer)
-        raise Stopped
-
     def events() -> Iterator[tuple[str, Any]]:
         for event in library.stream(body.question, **body.options()):
             shape = shapes.event_json(event)
@@ -36,4 +28,5 @@ async def ask(request: Request, body: Ask, library: Seen) -> Response:
 
     if body.stream:
         return EventStream(request, events)
-    return JSONResponse(await run(request, answer))
+    answer = await run(request, lambda: shapes.answer_json(library.ask(body.question, **body.options())))
+    return JSONResponse(answer)

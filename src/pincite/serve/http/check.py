@@ -20,5 +20,5 @@ async def check(request: Request, body: Check, library: Seen) -> dict[str, Any]:
     """Check each sentence of a text against the documents."""
     where = None if body.where is None else body.where.filter()
     return await run(
-        request, lambda _: shapes.check_json(body.text, library.check(body.text, mode=body.mode, where=where))
+        request, lambda: shapes.check_json(body.text, library.check(body.text, mode=body.mode, where=where))
     )

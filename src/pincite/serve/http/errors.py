@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from pincite import errors
 from pincite.serve import shapes
@@ -23,24 +28,27 @@ _STATUS: tuple[tuple[type[errors.PinciteError], int], ...] = (  # the first that
     (errors.DiskFull, 507),
     (errors.PinciteError, 503),
 )
+_DRAIN_SECONDS = 1.0
 _CODES = {404: "not_found", 405: "method_not_allowed", 400: "bad_request", 422: "invalid_request"}
 
 
-class Refusal(Exception):
+class Refusal(HTTPException):
     """A request that is not served; ``status`` says in HTTP's terms why."""
 
     def __init__(
         self, status: int, code: str, message: str, fix: str, headers: Mapping[str, str] | None = None
     ) -> None:
         """Keep what the client is told."""
-        super().__init__(message)
-        self.status, self.code, self.message, self.fix = status, code, message, fix
-        self.headers = dict(headers or {})
+        super().__init__(status, message, dict(headers or {}))
+        self.code, self.fix = code, fix
 
     def response(self) -> Response:
         """Give what the client is sent."""
-        body = {"error": {"code": self.code, "message": self.message, "fix": self.fix}}
-        return JSONResponse(body, self.status, self.headers)
+        return JSONResponse(self.shape(), self.status_code, self.headers)
+
+    def shape(self) -> dict[str, Any]:
+        """Shape it as every error."""
+        return {"error": {"code": self.code, "message": self.detail, "fix": self.fix}}
 
 
 def status_of(failure: errors.PinciteError) -> int:
@@ -51,22 +59,14 @@ def status_of(failure: errors.PinciteError) -> int:
 def add_handlers(app: FastAPI) -> None:
     """Let an app answer every failure in the one form."""
     app.add_exception_handler(errors.PinciteError, _of_library)
-    app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_http)
-    app.add_exception_handler(Exception, _unforeseen)
 
 
 def _of_library(request: Request, failure: Exception) -> Response:
     """Answer an error of the library."""
     assert isinstance(failure, errors.PinciteError)
     return JSONResponse(shapes.error_json(failure), status_of(failure))
-
-
-def _refused(request: Request, failure: Exception) -> Response:
-    """Answer a refusal."""
-    assert isinstance(failure, Refusal)
-    return failure.response()
 
 
 def _invalid(request: Request, failure: Exception) -> Response:
@@ -78,14 +78,41 @@ def _invalid(request: Request, failure: Exception) -> Response:
 
 
 def _of_http(request: Request, failure: Exception) -> Response:
-    """Answer what the framework refuses."""
+    """Answer what is refused, by us or by the framework."""
+    if isinstance(failure, Refusal):
+        return failure.response()
     assert isinstance(failure, HTTPException)
     code = _CODES.get(failure.status_code, "refused")
     fix = "See /openapi.json for the routes and what they take."
     return Refusal(failure.status_code, code, f"{failure.detail}.", fix, failure.headers).response()
 
 
-def _unforeseen(request: Request, failure: Exception) -> Response:
-    """Answer a mistake of ours; what it was stays here."""
-    logging.getLogger("pincite.serve").error("A request failed: %s", type(failure).__name__, exc_info=failure)
-    return Refusal(500, "internal", "The server made a mistake.", "See its log; please report it.").response()
+def unforeseen(scope: Scope) -> Refusal:
+    """Log a mistake of ours, which is being handled, and give what the client is told: not what it was."""
+    route = getattr(scope.get("route"), "path", scope["path"])
+    logging.getLogger("pincite.serve").exception("A request to %s failed.", route)
+    return Refusal(500, "internal", "The server made a mistake.", "See its log; please report it.")
+
+
+async def answer(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request below the routes.
+
+    What is left of its body is read and thrown away for a short while, as a client that still sends would not hear the
+    answer; then the connection ends.
+    """
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    if "expect" not in Headers(scope=scope) and refusal.status_code != 408:
+        await _drain(receive)
+    response = refusal.response()
+    response.headers["connection"] = "close"
+    await response(scope, receive, send)
+
+
+async def _drain(receive: Receive) -> None:
+    """Read a body to its end, or for a short while."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while (await receive()).get("more_body", False):
+                continue

@@ -6,11 +6,13 @@ from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
 
 from pincite import __version__
 from pincite.serve.http.guard import Caller, Seen
 
 router = APIRouter(tags=["server"])
+_LOADED = ("encoder", "generator")  # when the server starts
 _SETTINGS = ("mode", "limit", "policy", "strictness", "evidence_tokens", "answer_tokens", "answer_seconds", "offline")
 
 
@@ -18,6 +20,15 @@ _SETTINGS = ("mode", "limit", "policy", "strictness", "evidence_tokens", "answer
 async def health() -> dict[str, str]:
     """Tell that the server runs."""
     return {"status": "ok", "version": __version__}
+
+
+@router.get("/ready")
+def ready(request: Request) -> JSONResponse:
+    """Tell whether questions are answered at once: 503 while models are still loaded, or when they cannot be."""
+    models = request.app.state.library.models
+    wanted = [kind for kind in _LOADED if getattr(models, f"{kind}_name") not in ("", "none")]
+    missing = [kind for kind in wanted if kind not in models.loaded]
+    return JSONResponse({"ready": not missing, "loading": missing}, 503 if missing else 200)
 
 
 @router.get("/v1/me")
@@ -29,7 +40,7 @@ async def me(request: Request, principal: Caller) -> dict[str, Any]:
         "name": principal.name,
         "role": principal.role,
         "grants": grants,
-        "keys": state.keys is not None,
+        "keys": state.keys is not None and state.keys.needed(),
         "read_only": state.options.read_only,
     }
 

@@ -20,7 +20,7 @@ async def passage(
 ) -> dict[str, Any]:
     """Give a current passage, its document, and some characters of it on each side."""
 
-    def work(_: object) -> dict[str, Any]:
+    def work() -> dict[str, Any]:
         passage = library.passage(passage_id)
         text = library.document(passage.uri, passage.version).text
         [record] = [r for r in library.list(passage.uri) if r.source.uri == passage.uri]

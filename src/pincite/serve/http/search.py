@@ -19,7 +19,7 @@ router = APIRouter(tags=["search"], dependencies=[reading])
 async def search(request: Request, body: Search, library: Seen) -> dict[str, Any]:
     """Find the passages that bear on a question."""
 
-    def work(_: object) -> dict[str, Any]:
+    def work() -> dict[str, Any]:
         found = library.search(body.question, limit=body.limit, **body.options())
         return shapes.search_json(found, library if body.explain else None)
 
@@ -29,4 +29,4 @@ async def search(request: Request, body: Search, library: Seen) -> dict[str, Any
 @router.post("/v1/why")
 async def why(request: Request, body: Why, library: Seen) -> dict[str, Any]:
     """Say why a question did, or did not, find a document or words in it."""
-    return await run(request, lambda _: shapes.why_json(library.why(body.question, body.target, quote=body.quote)))
+    return await run(request, lambda: shapes.why_json(library.why(body.question, body.target, quote=body.quote)))
