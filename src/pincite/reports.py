@@ -66,6 +66,20 @@ class Pace:
         self.files += 1
         self.bytes += size
 
+    def left(self, seconds: float) -> float | None:
+        """Estimate the rest from bytes read and passages embedded so far, whichever takes longer.
+
+        Args:
+            seconds: since it began.
+
+        Returns:
+            Seconds until it is done; None while nothing tells.
+        """
+        share = self.bytes / self.bytes_found if self.bytes_found else 1.0
+        if self.to_embed:
+            share = min(share, share * self.embedded / self.to_embed)
+        return seconds * (1 / share - 1) if share else None
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -10,7 +10,10 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from pincite.acquire.read import uri_of
+from pincite.acquire.members import CONTAINERS
+from pincite.acquire.read import path_of, uri_of
+from pincite.acquire.uploads import Uploads
+from pincite.acquire.uri import absolute
 from pincite.build.commit import Build, commit, embed_rest, prepare
 from pincite.build.roots import Paths, failing, forget, paths_of, remember, roots, selected, uri_named
 from pincite.build.sync import Selection, sync
@@ -53,6 +56,11 @@ class Writing:
         self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER)
         self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
         self._lock = RLock()  # one sync runs at a time
+
+    @property
+    def uploads(self) -> Uploads:
+        """The files that were uploaded into this library."""
+        return Uploads(absolute(self.path) / "uploads")
 
     def add(self, paths: Paths, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> AddReport:
         """Add files and folders, or bring them up to date; later searches keep them so.
@@ -103,6 +111,51 @@ class Writing:
             self._embed_rest(build)
             self.store.flush()
 
+    def adding_url(self, url: str) -> Iterator[SourceReport]:
+        """Fetch a document from the web and add it, or bring it up to date; searches do not fetch it again.
+
+        Args:
+            url: http or https, of a public address. Its canonical form is the document's URI.
+
+        Yields:
+            A report on it, and on what is inside it.
+
+        Raises:
+            UsageError: it may not be fetched, or ``offline`` is set.
+        """
+        from pincite.build.web import sync_url
+
+        if self.settings.offline:
+            fix = "Add it without --offline, or save the document and add the file."
+            raise UsageError(f"Pincite is offline, and {url[:200]} is not on this machine.", fix=fix)
+        build = self._build()
+        yield from self._locked(sync_url(url, build), build)
+
+    def taking_in(
+        self, files: Sequence[Path] | None = None, *, tell: Callable[[Pace], None] = _silent
+    ) -> Iterator[SourceReport]:
+        """Bring the library up to date with uploaded files; searches need not look at them again.
+
+        Args:
+            files: as ``uploads.keep`` gave them; None takes all, and those that are gone.
+            tell: called again and again with how far it is.
+
+        Yields:
+            A report on each source.
+        """
+        if files is None:
+            held = (record.source.uri for record in self.store.sources(uri_of(self.uploads.folder) + "/"))
+            files = sorted({*self.uploads.files(), *(path_of(uri) for uri in held if self.uploads.is_file(uri))})
+        build = replace(self._build(), retry=_FAILED, tell=tell)
+        yield from self._locked(sync([Selection(file) for file in files], build), build)
+
+    def _locked(self, reports: Iterator[SourceReport], build: Build) -> Iterator[SourceReport]:
+        """Pass reports on while no other sync runs, and embed what is left."""
+        with self._lock:
+            yield from reports
+            self._embed_rest(build)
+            self.store.flush()
+
     def retrying(self, paths: Paths | None = None, *, tell: Callable[[Pace], None] = _silent) -> Iterator[SourceReport]:
         """Read again what failed, was not supported, or was read only partly; yield reports as ``adding`` does.
 
@@ -114,10 +167,8 @@ class Writing:
             A report on each source that was looked at.
         """
         build = replace(self._build(), retry=_FAILED | {"unsupported", "partly"}, tell=tell)
-        with self._lock:
-            yield from sync(failing(self.store, None if paths is None else paths_of(paths), build.retry), build)
-            self._embed_rest(build)
-            self.store.flush()
+        chosen = failing(self.store, None if paths is None else paths_of(paths), build.retry)
+        yield from self._locked(sync(chosen, build), build)
 
     def add_text(self, uri: str, text: str, *, title: str = "", metadata: Metadata | None = None) -> SourceReport:
         """Add a text that is no file; the same URI again replaces it.
@@ -154,13 +205,18 @@ class Writing:
         """
         with self._lock:
             uri = uri_named(self.store, target)
-            gone = [r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith(uri + "/")]
+            own = self.store.source(uri)
+            if own and own.source.media_type not in CONTAINERS:
+                gone = [own]  # a page of the web may have others below it
+            else:
+                gone = [r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith(uri + "/")]
             if not gone:
                 raise NotInLibrary(
                     f"The library holds nothing from {target}.", fix="`pincite list` shows what it holds."
                 )
             forget(self.store, uri)
             for record in gone:
+                self.uploads.discard(record.source.uri)  # first, or the next start would take it in again
                 self.store.remove(record.source.uri)
             self.store.collect_garbage()
             self.store.flush()
@@ -190,7 +246,13 @@ class Writing:
 
     def _build(self) -> Build:
         """Collect what building needs."""
-        return Build(self.store, self.models.encoder, self.settings.passage_pieces, password=self.password)
+        pieces = self.settings.passage_pieces
+        return Build(self.store, self.models.encoder, pieces, password=self.password, about=self._about)
+
+    def _about(self, uri: str) -> Metadata:
+        """Give what people call an uploaded file."""
+        name = self.uploads.name_of(uri)
+        return {"name": name} if name else {}
 
     def _embed_rest(self, build: Build) -> None:
         """Embed passages that lack a vector, as after an interruption or a change of encoder."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pincite.acquire.fetch_url import Fetched
 from pincite.reports import Pace
 from pincite.serve.cli.add import pace_line
 from pincite.serve.cli.main import main
@@ -76,3 +77,24 @@ def test_no_path_and_no_retry_is_wrong_use(capsys):
 )
 def test_the_line_says_how_far_how_fast_and_how_long(pace, seconds, line):
     assert pace_line(pace, seconds) == line
+
+
+def test_a_page_of_the_web_is_added_and_refused_offline(tmp_path, capsys, monkeypatch):
+    asked = []
+
+    def fetched(url: str, *, etag: str) -> Fetched:
+        asked.append((url, etag))
+        return Fetched(url, url, b"# Weir\n\nThe weir holds 4,200 litres.", "text/markdown", '"1"')
+
+    monkeypatch.setattr("pincite.build.web.fetch_url", fetched)
+    (tmp_path / "a.txt").write_text("A file beside it.")
+    assert main(["add", "https://weir.example/about", str(tmp_path / "a.txt"), "--json"]) == 0
+    first = reports(capsys.readouterr().out)
+    assert {name: row["status"] for name, row in first.items()} == {"about": "indexed", "a.txt": "indexed"}
+    assert first["about"]["uri"] == "https://weir.example/about"
+    assert main(["add", "https://weir.example/about"]) == 0
+    assert asked == [("https://weir.example/about", ""), ("https://weir.example/about", '"1"')]
+    capsys.readouterr()
+    assert main(["--offline", "add", "https://weir.example/about"]) == 2
+    assert "Pincite is offline" in capsys.readouterr().err
+    assert len(asked) == 2

@@ -17,7 +17,7 @@ from pincite.acquire.crawl import is_passed_over
 from pincite.acquire.identify import media_type
 from pincite.acquire.package import Budget
 from pincite.acquire.sandbox import call_in_child
-from pincite.acquire.uri import path_of
+from pincite.acquire.uri import readable
 from pincite.errors import SourceError, SourceTooLarge
 from pincite.types import Source
 
@@ -79,7 +79,7 @@ def _nested(
 def _entries(source: Source, data: bytes, budget: Budget) -> Iterator[Entry]:
     """List the files of an archive, or the attachments of mail; mail is read in the child."""
     if source.media_type in ARCHIVES:
-        yield from entries(data, source.media_type, path_of(source.uri).name, budget)
+        yield from entries(data, source.media_type, _name(source.uri), budget)
         return
     found = call_in_child(_MAIL[source.media_type], "attachments", data, media_type=source.media_type)
     for name, content in found:
@@ -101,9 +101,13 @@ def _address(name: str, taken: set[str]) -> str:
     return quote_from_bytes(str(path).encode("utf-8", "replace"))
 
 
+def _name(uri: str) -> str:
+    return readable(uri).rpartition("/")[2]
+
+
 def _source(uri: str, content: bytes | SourceError, outer: Source) -> Source:
     """Describe a file inside."""
     data = content if isinstance(content, bytes) else b""
-    kind = media_type(path_of(uri).name, data[:_HEAD]) if isinstance(content, bytes) else ""
+    kind = media_type(_name(uri), data[:_HEAD]) if isinstance(content, bytes) else ""
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     return Source(uri, kind, digest, outer.modified_ns, len(data), outer.read_ns)

@@ -14,9 +14,9 @@ from pincite.acquire.load import load
 from pincite.acquire.readers.base import Reader
 from pincite.acquire.recognise import read_image, read_pdf
 from pincite.acquire.sandbox import sandboxed
-from pincite.acquire.uri import document_id, path_of, shown, uri_of
+from pincite.acquire.uri import document_id, path_of, readable, shown, uri_of
 from pincite.errors import SourceError, SourceUndecodable, SourceUnsupported
-from pincite.types import Reading, Scalar, Source
+from pincite.types import Metadata, Reading, Scalar, Source
 
 __all__ = ["READERS", "REVISIONS", "document_id", "is_read_in_child", "load", "path_of", "read", "uri_of"]
 
@@ -74,13 +74,14 @@ _UNREAD = {  # the beginning of a media type: what people call it, and what to d
 _INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
-def read(source: Source, data: bytes, *, password: str = "") -> Reading:
+def read(source: Source, data: bytes, *, password: str = "", about: Metadata | None = None) -> Reading:
     """Read a document with the reader of its media type.
 
     Args:
         source: what the bytes are.
         data: all of them.
         password: opens the document if it is encrypted.
+        about: what is known of it besides, for its metadata; its "name" is what people call it.
 
     Returns:
         The reading, its language detected where the reader left it open. Blocks are sorted, do not overlap, lie
@@ -90,16 +91,19 @@ def read(source: Source, data: bytes, *, password: str = "") -> Reading:
         SourceUnsupported: there is no reader for the media type yet.
         SourceUndecodable: the bytes are not what they seem to be.
     """
-    path = path_of(source.uri)
-    reader = _reader(source.media_type, shown(path.name))
+    about = about or {}
+    called = shown(str(about.get("name") or readable(source.uri)))
+    short = called.rpartition("/")[2] or called
+    reader = _reader(source.media_type, short)
     try:
         options = {"password": password} if source.media_type in _WITH_PASSWORD else {}
-        reading = reader(data, shown(path.name), source.media_type, **options)
+        reading = reader(data, short, source.media_type, **options)
     except SourceError as error:
-        raise type(error)(f"{shown(path)}: {error}", fix=error.fix) from error
-    _check(reading, shown(path))
+        raise type(error)(f"{called}: {error}", fix=error.fix) from error
+    _check(reading, called)
     language = reading.language or _language(reading.text) or _declared(reading.metadata.get("language"))
-    return replace(reading, language=language, metadata={**reading.metadata, **_invisible(reading.text)})
+    metadata = {**reading.metadata, **_invisible(reading.text), **about}
+    return replace(reading, language=language, metadata=metadata)
 
 
 def is_read_in_child(media_type: str) -> bool:

@@ -54,6 +54,11 @@ def path_of(uri: str) -> Path:
     return Path(os.fsdecode(unquote_to_bytes(uri.removeprefix(_SCHEME))))
 
 
+def readable(uri: str) -> str:
+    """Write a URI for people: the path of a file, the decoded address of anything else."""
+    return str(path_of(uri)) if uri.startswith(_SCHEME) else unquote_to_bytes(uri).decode("utf-8", "replace")
+
+
 def document_id(uri: str) -> str:
     """Derive a document's id from its URI: 12 hex digits, BLAKE2b-48."""
     return hashlib.blake2b(uri.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -46,8 +46,8 @@ def read_ahead(items: Iterable[SourceReport | Prepared | Pending], build: Build)
     try:
         for item in items:
             future = None
-            if isinstance(item, Pending) and is_read_in_child(item.source.media_type):
-                future = pool.submit(read, item.source, item.data, password=build.password)
+            if isinstance(item, Pending) and is_read_in_child(item.source.media_type, build.readers):
+                future = pool.submit(_read, item, build)
                 held += len(item.data)
             waiting.append((item, future))
             while waiting and (waiting[0][1] is None or len(waiting) > _AHEAD or held > _AHEAD_BYTES):
@@ -71,7 +71,11 @@ def _settled(
         yield item
         return
     try:
-        reading = future.result() if future else read(item.source, item.data, password=build.password)
+        reading = future.result() if future else _read(item, build)
         yield prepare(item.source, reading, build)
     except SourceError as error:
         yield from item.failed(error)
+
+
+def _read(item: Pending, build: Build) -> Reading:
+    return read(item.source, item.data, password=build.password, about=build.about(item.source.uri))

@@ -21,7 +21,7 @@ from pincite.models.protocols import Encoder
 from pincite.reports import Pace, SourceReport
 from pincite.store.hashing import embedding_hash
 from pincite.store.protocol import Store
-from pincite.types import Document, Reading, Source, Span, searched_text
+from pincite.types import Document, Metadata, Reading, Source, Span, searched_text
 
 _BATCH_PASSAGES = 512  # committed together; more would only delay the first commit
 _BATCH_CHARS = 4_000_000  # of text held before it is committed
@@ -38,6 +38,7 @@ class Build:
     passage_pieces: int = 128
     retry: frozenset[str] = frozenset()  # read again what has one of these states, or was read by an older reader
     password: str = ""  # for encrypted documents; never stored
+    about: Callable[[str], Metadata] = lambda _: {}  # by URI, what is known of a source besides its bytes
     pace: Pace = field(default_factory=Pace)
     tell: Callable[[Pace], None] = lambda _: None  # called in this thread as the pace changes
 

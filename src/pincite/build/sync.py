@@ -72,6 +72,37 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
     build.store.collect_garbage()  # only now: a renamed file's vectors outlive its old name
 
 
+def sync_bytes(source: Source, data: bytes, build: Build) -> Iterator[SourceReport]:
+    """Bring the library up to date with bytes that lie nowhere on this disk, such as a page of the web.
+
+    Args:
+        source: what they are.
+        data: all of them.
+        build: the store and the encoder.
+
+    Yields:
+        A report on the source, and on what is inside it if it is an archive or a mail, as ``sync`` gives.
+
+    Raises:
+        LibraryError: the library cannot be written.
+        ModelError: the encoder cannot be used.
+    """
+    store, seen = build.store, {source.uri}
+    touched: list[Source] = []
+    record = store.source(source.uri)
+    known = {source.uri: record} if record else {}
+    if record and record.source.media_type in CONTAINERS:
+        known |= {inner.source.uri: inner for inner in store.sources(source.uri + "/")}
+    look = _Look(build, known, seen, touched, Path(), None, newer_readers(store, keep=False))
+    yield from commit(read_ahead(look.given(source, data), build), build)
+    for one in touched:
+        store.touch(one)
+    for uri in sorted(known.keys() - seen):
+        store.remove(uri)
+        yield SourceReport(uri, "removed", known[uri].version or None)
+    store.collect_garbage()
+
+
 def _looked_at(
     selections: Sequence[Selection],
     known: Mapping[str, SourceRecord],
@@ -80,7 +111,7 @@ def _looked_at(
     touched: list[Source],
 ) -> Iterator[_Item]:
     """Look at each file; every URI met goes into ``seen``, what was hashed and had not changed into ``touched``."""
-    since = newer_readers(build.store, keep=bool(build.retry))
+    since = newer_readers(build.store, build.readers, keep=bool(build.retry))
     for selection in selections:
         rules = read_rules(selection.exclude)[0] if selection.exclude else None
         look = _Look(build, known, seen, touched, selection.path, rules, since)
@@ -133,6 +164,10 @@ class _Look:
         else:
             yield from self._read(source, data, record)
 
+    def given(self, source: Source, data: bytes) -> Iterator[_Item]:
+        """Compare bytes that are at hand with their record, and read them, and what is inside, if they changed."""
+        yield from self._read(source, data, self.known.get(source.uri))
+
     def _again(self, record: SourceRecord) -> bool:
         """Tell whether something is to be read again, or something inside it, though it has not changed."""
         if not self.build.retry:
@@ -169,7 +204,8 @@ class _Look:
             yield Pending(source, data, lambda error: self._failed(source, record, error))
             return
         try:
-            prepared = prepare(source, read(source, data), self.build)
+            reading = read(source, data, about=self.build.about(source.uri), readers=self.build.readers)
+            prepared = prepare(source, reading, self.build)
         except SourceError as error:
             yield from self._failed(source, record, error)
             return

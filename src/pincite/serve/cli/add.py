@@ -6,6 +6,7 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pincite.errors import UsageError
@@ -22,7 +23,9 @@ _SOON = 2.0  # seconds after which an estimate means something
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder; .gitignore files are honoured")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="a file, a folder (.gitignore files are honoured), or a URL"
+    )
     parser.add_argument("--include", action="append", default=[], metavar="GLOB", help="take only files that match")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave out what matches")
     parser.add_argument("--watch", action="store_true", help="keep going and follow changes until Ctrl-C")
@@ -65,14 +68,17 @@ def _reports(args: argparse.Namespace, library: Library, progress: render.Progre
 
     if args.retry:
         return library.retrying(args.paths or None, tell=tell)
+    urls = [path for path in args.paths if path.lower().startswith(("http://", "https://"))]
+    paths = [path for path in args.paths if path not in urls]
     adding = library.watch if args.watch else library.adding
-    return adding(args.paths, include=args.include, exclude=args.exclude, tell=tell)
+    fetched = chain.from_iterable(map(library.adding_url, urls))
+    if not paths:
+        return fetched
+    return chain(fetched, adding(paths, include=args.include, exclude=args.exclude, tell=tell))
 
 
 def pace_line(pace: Pace, seconds: float) -> str:
     """Say how far an add is, how fast, and about how long it will take.
-
-    The rest is estimated from bytes read and passages embedded so far, whichever takes longer.
 
     Args:
         pace: how far.
@@ -83,11 +89,9 @@ def pace_line(pace: Pace, seconds: float) -> str:
     """
     seconds = max(seconds, 1e-3)
     parts = [f"{pace.files:,} of {pace.files_found:,} files ({pace.files / seconds:,.0f}/s)"]
-    shares = [pace.bytes / pace.bytes_found if pace.bytes_found else 1.0]
     if pace.to_embed:
         parts.append(f"{pace.embedded:,} of {pace.to_embed:,} passages embedded ({pace.embedded / seconds:,.0f}/s)")
-        shares.append(shares[0] * pace.embedded / pace.to_embed)
-    left = seconds * (1 / min(shares) - 1) if min(shares) else None
+    left = pace.left(seconds)
     if left is not None and seconds > _SOON:
         parts.append(f"about {left:,.0f} s left" if left < 90 else f"about {left / 60:,.0f} min left")
     return ", ".join(parts)
