@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import socket
 import time
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from pincite.errors import ModelError, ModelLimit
 
@@ -44,8 +46,8 @@ class Endpoint:
             valid = parts.scheme in ("http", "https") and parts.hostname and not parts.username
         except ValueError:
             valid = False
-        if not valid:
-            raise ModelError(f"{url} is not a web address.", fix=fix)
+        if not valid:  # nothing of it is shown, as it may hold a password
+            raise ModelError(f"The address of the {what} endpoint is not a web address.", fix=fix)
         self.shown = parts._replace(query="", fragment="").geturl()
         if api_key and parts.scheme == "http" and parts.hostname not in LOOPBACK:
             raise ModelError(f"The key would be sent to {self.shown} unencrypted.", fix="Use https, or unset the key.")
@@ -65,12 +67,13 @@ class Endpoint:
             ModelError: the endpoint cannot be reached, refuses, or does not answer in JSON.
         """
         deadline = time.perf_counter() + seconds
+        refuse_link_local(self._url)
         headers = {"Content-Type": "application/json", "User-Agent": "pincite"}
         request = Request(self._url, data=json.dumps(body).encode(), headers=headers)  # noqa: S310 - checked when made
         if self._key:  # and not again where the endpoint may redirect to
             request.add_unredirected_header("Authorization", f"Bearer {self._key}")
         try:
-            with urlopen(request, timeout=max(seconds, 0.001)) as response:  # noqa: S310
+            with _OPENER.open(request, timeout=max(seconds, 0.001)) as response:
                 return json.loads(_read(response, deadline))
         except HTTPError as error:
             with error:
@@ -88,6 +91,37 @@ class Endpoint:
     def failure(self, what: str) -> ModelError:
         """Make the error for an endpoint that does not do what was agreed."""
         return ModelError(f"The {self._what} endpoint {self.shown} {what}.", fix=self._fix)
+
+
+def is_link_local(address: str) -> bool:
+    """Tell whether an IP address, in whatever form, is one at which cloud machines give out secrets."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return (getattr(found, "ipv4_mapped", None) or found).is_link_local
+
+
+def refuse_link_local(url: str) -> None:
+    """Raise ModelError if the host of an address is, or has, a link-local IP address.
+
+    One that has no address here may have one behind a proxy: that is left to the connection.
+    """
+    try:
+        found = socket.getaddrinfo(urlsplit(url).hostname, None, type=socket.SOCK_STREAM)
+    except (OSError, ValueError):
+        return
+    if any(is_link_local(str(address[0])) for *_, address in found):
+        raise ModelError("The endpoint is at a link-local address.", fix="Name the address of a model's endpoint.")
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Looks at where it is sent, too."""
+
+    def redirect_request(self, *given: Any) -> Request | None:
+        """Follow, as the standard library does."""
+        refuse_link_local(given[-1])
+        return super().redirect_request(*given)
+
+
+_OPENER = build_opener(_Redirects)
 
 
 def _read(response: Any, deadline: float) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from pincite.errors import (
     SchemaRefused,
     SettingError,
 )
+from pincite.models.endpoint import is_link_local
 from pincite.models.generators.relay import Deadline, Emit, Relay
 from pincite.models.generators.sse import Reply
 from pincite.models.protocols import Finish, Form, GenerationOptions, Piece
@@ -206,8 +206,7 @@ class _Call:
 
     def _check_peer(self, connection: http.client.HTTPConnection) -> None:
         """Refuse link-local addresses before anything is sent: cloud machines give out secrets there."""
-        address = ipaddress.ip_address(connection.sock.getpeername()[0].partition("%")[0])
-        if (getattr(address, "ipv4_mapped", None) or address).is_link_local:
+        if is_link_local(connection.sock.getpeername()[0]):
             raise EndpointInvalid(f"{self._place} is a link-local address.", fix="Set base_url to a model's endpoint.")
 
     def _status(self, response: http.client.HTTPResponse) -> GenerationError | _Again:
