@@ -27,13 +27,10 @@ def paths_of(paths: Paths) -> list[Path]:
 def uri_named(store: Store, target: str | Path) -> str:
     """Turn a URI, a document's id or a path into a URI."""
     name = str(target)
-    if "://" in name or store.source(name) is not None:
+    if "://" in name:
         return name
-    if len(name) == 12 and all(c in "0123456789abcdef" for c in name):
-        for record in store.sources():
-            if record.document_id == name:
-                return record.source.uri
-    return uri_of(paths_of(name)[0])
+    record = store.source(name)
+    return uri_of(paths_of(name)[0]) if record is None else record.source.uri
 
 
 def within(paths: Sequence[Path], where: Filter | None) -> Filter:

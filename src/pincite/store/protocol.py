@@ -5,7 +5,7 @@ Every write returns a sequence number; a read that starts after a write returned
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from pincite.reports import Check
 from pincite.store.filters import Filter
 from pincite.types import Candidate, Document, Passage, Source, Span
+
+Grants = frozenset[str] | None  # what a reader or writer holds; None: no document is hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class SourceRecord:
     fix: str
     added_ns: int  # when this version was committed
     checked_ns: int = 0  # when the bytes on disk were last seen to be this version
+    labels: tuple[str, ...] = ()  # ascending; those that the reader holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,12 @@ class Stats:
 
 
 class Store(Protocol):
-    """A library's data. All methods may be called from several threads."""
+    """A library's data. All methods may be called from several threads.
+
+    ``grants`` show the documents without labels and those with a label among them. A read with grants gives what it
+    would give if the store held no other documents: hits, order, scores and counts. A write with grants raises
+    AccessDenied for a document that they do not show; a new one carries them where its place has no labels.
+    """
 
     def put_document(
         self,
@@ -75,6 +83,8 @@ class Store(Protocol):
         vectors: Mapping[str, NDArray[np.float32]],
         fingerprint: str,
         warnings: str = "",
+        *,
+        grants: Grants = None,
     ) -> Receipt:
         """Replace a document, its passages and their new vectors in one transaction.
 
@@ -84,6 +94,7 @@ class Store(Protocol):
             vectors: by ``embedding_hash`` of the searched text; those already stored need not be there.
             fingerprint: the space of the vectors.
             warnings: what could not be read; not empty makes the source's status "partly".
+            grants: of the writer.
 
         Returns:
             What was committed.
@@ -97,40 +108,60 @@ class Store(Protocol):
         """
         ...
 
-    def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
+    def put_failure(self, source: Source, status: str, reason: str, fix: str, *, grants: Grants = None) -> int:
         """Record that a source cannot be read now; a version read earlier stays. Return the sequence."""
         ...
 
-    def touch(self, source: Source) -> None:
+    def touch(self, source: Source, *, grants: Grants = None) -> None:
         """Record new size and time of a source whose content is what is stored; clear its failure."""
         ...
 
-    def remove(self, uri: str) -> bool:
+    def remove(self, uri: str, *, grants: Grants = None) -> bool:
         """Remove a source and all that came from it. False if it was not there."""
         ...
 
-    def source(self, uri: str) -> SourceRecord | None:
-        """Look up one source."""
+    def source(self, name: str, *, grants: Grants = None) -> SourceRecord | None:
+        """Look up one source by its URI or its document's id."""
         ...
 
-    def sources(self, prefix: str = "") -> Iterator[SourceRecord]:
+    def sources(self, prefix: str = "", *, grants: Grants = None) -> Iterator[SourceRecord]:
         """List sources whose URI starts with the prefix, by URI."""
         ...
 
-    def failed(self) -> list[SourceRecord]:
+    def failed(self, *, grants: Grants = None) -> list[SourceRecord]:
         """List sources whose last look failed, by URI; those with a version are stale."""
+        ...
+
+    def put_labels(self, uri: str, labelled: Collection[str]) -> int:
+        """Give a document, or all that is and will be below a place, its labels; none takes them away.
+
+        Of several places that a document is at or below, the nearest that has labels counts: the one with the longest
+        URI. Existing documents change in the same transaction.
+
+        Args:
+            uri: the place, without a final slash. Nothing need be there yet.
+            labelled: the labels.
+
+        Returns:
+            How many documents are there now.
+        """
+        ...
+
+    def labelled(self) -> list[tuple[str, tuple[str, ...]]]:
+        """List the places that labels were given to, with these, by URI."""
         ...
 
     def note(self, name: str, value: str | None = None) -> str:
         """Keep a small text under a name, if one is given, and give what is kept; "" when there is none."""
         ...
 
-    def document(self, uri: str, version: int | None = None) -> Document:
+    def document(self, uri: str, version: int | None = None, *, grants: Grants = None) -> Document:
         """Give one version of a document.
 
         Args:
             uri: which document.
             version: which version; None takes the newest.
+            grants: of the reader.
 
         Returns:
             The document.
@@ -140,37 +171,47 @@ class Store(Protocol):
         """
         ...
 
-    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+    def passages(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, Passage]:
         """Give current passages; keys that are gone are absent."""
         ...
 
-    def owners(self, keys: Sequence[int]) -> dict[int, int]:
+    def owners(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, int]:
         """Give the key of the document of each current passage; keys that are gone are absent."""
         ...
 
-    def passages_of(self, uri: str) -> list[Passage]:
+    def passages_of(self, uri: str, *, grants: Grants = None) -> list[Passage]:
         """Give a document's current passages in order of start."""
         ...
 
-    def known_hashes(self, hashes: Sequence[str], fingerprint: str) -> set[str]:
+    def known_hashes(self, hashes: Sequence[str], fingerprint: str, *, grants: Grants = None) -> set[str]:
         """Tell which embedding hashes have a vector in this space."""
         ...
 
-    def unembedded(self, fingerprint: str, limit: int) -> list[tuple[str, str]]:
+    def unembedded(self, fingerprint: str, limit: int, *, grants: Grants = None) -> list[tuple[str, str]]:
         """Give (embedding hash, searched text) of passages that lack a vector in this space."""
         ...
 
-    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str) -> int:
+    def put_vectors(
+        self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str, *, grants: Grants = None
+    ) -> int:
         """Store vectors of passages that are there already. Return the sequence."""
         ...
 
     def vector_candidates(
-        self, vector: NDArray[np.float32], limit: int, fingerprint: str, where: Filter | None = None
+        self,
+        vector: NDArray[np.float32],
+        limit: int,
+        fingerprint: str,
+        where: Filter | None = None,
+        *,
+        grants: Grants = None,
     ) -> list[Candidate]:
         """Give the passages nearest to a unit vector of shape (dimension,), by exact cosine, best first."""
         ...
 
-    def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
+    def keyword_candidates(
+        self, terms: Sequence[str], limit: int, where: Filter | None = None, *, grants: Grants = None
+    ) -> list[Candidate]:
         """Give the passages with the highest BM25 score for analysed terms, best first; a repeated term counts more."""
         ...
 
@@ -178,7 +219,7 @@ class Store(Protocol):
         """Give what happened after a sequence number."""
         ...
 
-    def stats(self) -> Stats:
+    def stats(self, *, grants: Grants = None) -> Stats:
         """Count."""
         ...
 

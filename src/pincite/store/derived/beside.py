@@ -82,7 +82,7 @@ def score(
         (score, key) of each passage that holds a token, in the order of the passages.
     """
     weights = {
-        token: times**REPEATED * (K1 + 1) * _idf(statistics.frequencies.get(token, 0), statistics.documents)
+        token: times**REPEATED * (K1 + 1) * idf(statistics.frequencies.get(token, 0), statistics.documents)
         for token, times in Counter(tokens).items()
     }
     rows = []
@@ -111,5 +111,6 @@ def quantised(length: int) -> int:
     return 24 + (rest >> shift << shift)
 
 
-def _idf(frequency: int, documents: float) -> float:
+def idf(frequency: int, documents: float) -> float:
+    """Weigh a token by how few of the documents hold it."""
     return math.log1p((max(documents - frequency, 0.0) + 0.5) / (frequency + 0.5))

@@ -20,12 +20,13 @@ from pincite.errors import LibraryBusy, LibraryDamaged
 from pincite.reports import Check
 from pincite.store.derived.beside import Analysed, Analyze, Row, Statistics, analysed, score, statistics_of, token
 from pincite.store.derived.segments import Segments, contents, files, verify
+from pincite.store.derived.shown import Postings, search_shown
 from pincite.store.derived.stamp import Stamp, load_stamp, locked, sweep, write_atomic
 from pincite.store.derived.truth import Truth
 from pincite.store.protocol import Changes
 from pincite.types import Candidate
 
-KIND = "keywords 1"
+KIND = "keywords 2"
 PREFIX = "keywords"
 BESIDE = 64  # passages scored beside the index; more are worth a commit (16 fsyncs)
 SHARE = 4  # but never more than one in this many: their scores rest on the index's statistics
@@ -88,17 +89,22 @@ class KeywordIndex:
         self._stamp_path, self._lock_path = self._home / f"{PREFIX}.stamp", self._home / f"{PREFIX}.lock"
         self._state: _State | None = None
         self._gap = _Gap()
+        self._postings = Postings(None)
         self.rebuilt = ""  # why the index was made anew, if it was
         self.problem = ""  # why it could not be written, if so
         self._adopt()
 
-    def search(self, terms: Sequence[str], limit: int, documents: Keys | None = None) -> list[Candidate]:
+    def search(
+        self, terms: Sequence[str], limit: int, documents: Keys | None = None, shown: Keys | None = None
+    ) -> list[Candidate]:
         """Find the passages with the highest BM25 score for any of the terms.
 
         Args:
             terms: analysed as the passages were; one that is there n times counts n ** 0.75.
             limit: how many to give.
-            documents: keys of the documents whose passages may be given; None: all.
+            documents: keys of the documents whose passages may be given, ascending; None: all.
+            shown: keys of the documents that there are for the reader, ascending, among them the above: the statistics
+                are theirs. None: all, with the statistics of the index, in which removed ones count for a while.
 
         Returns:
             At most ``limit`` candidates by (-score, key); scores have 5 significant digits.
@@ -109,13 +115,12 @@ class KeywordIndex:
         tokens = sorted(token(term) for term in terms if term)
         if not tokens or limit <= 0 or (documents is not None and len(documents) == 0):
             return []
-        allowed: list[int] | None = None if documents is None else np.asarray(documents, np.int64).tolist()
         try:
-            rows = self._search(tokens, limit, allowed)
+            rows = self._search(tokens, limit, documents, shown)
         except LibraryDamaged as error:
             with self._lock:
                 self._make_alone(str(error))
-            rows = self._search(tokens, limit, allowed)
+            rows = self._search(tokens, limit, documents, shown)
         rows.sort(key=lambda row: (-row[0], row[1]))
         return [Candidate(key, value) for value, key in rows[:limit]]
 
@@ -139,8 +144,8 @@ class KeywordIndex:
             keys: Keys = np.empty(0, np.int64)
             try:
                 if state is not None:
+                    self._verify(state.stamp, frozenset())  # first: a damaged file may make tantivy panic
                     keys = state.segments.keys()
-                    self._verify(state.stamp, frozenset())
                     if load_stamp(self._stamp_path) is None:
                         raise LibraryDamaged("The keyword index has lost its stamp.")
             except LibraryDamaged as error:
@@ -167,13 +172,16 @@ class KeywordIndex:
     def close(self) -> None:
         """Let go of files and memory. Calling it twice is harmless."""
         with self._lock:
-            self._state, self._gap = None, _Gap()
+            self._state, self._gap, self._postings = None, _Gap(), Postings(None)
             if self._private is not None:
                 self._private.cleanup()
 
     # --- searching
 
-    def _search(self, tokens: Sequence[str], limit: int, documents: list[int] | None) -> list[Row]:
+    def _search(self, tokens: Sequence[str], limit: int, among: Keys | None, shown: Keys | None) -> list[Row]:
+        if shown is not None:
+            return self._search_shown(tokens, limit, shown if among is None else among, shown)
+        documents: list[int] | None = None if among is None else np.asarray(among, np.int64).tolist()
         with self._lock:
             self._catch_up()
             state, gap = self._state, self._gap
@@ -182,6 +190,16 @@ class KeywordIndex:
                 return rows
             searcher = state.segments.searcher
         return rows + state.segments.search(searcher, tokens, limit, documents, gap.skip)
+
+    def _search_shown(self, tokens: Sequence[str], limit: int, documents: Keys, shown: Keys) -> list[Row]:
+        with self._lock:
+            self._catch_up()
+            gap, segments = self._gap, None if self._state is None else self._state.segments
+            if self._postings.searcher is not (None if segments is None else segments.searcher):
+                self._postings = Postings(segments)
+            postings = self._postings
+            beside = [*gap.added, *(self._passages(np.array(gap.more, np.int64)) if gap.more else ())]
+        return search_shown(postings, tokens, limit, shown=shown, documents=documents, beside=beside, skip=gap.skip)
 
     def _score_beside(self, tokens: Sequence[str], documents: list[int] | None) -> list[Row]:
         gap = self._gap

@@ -19,7 +19,7 @@ from pincite.errors import LibraryDamaged
 from pincite.store.derived.beside import REPEATED, Analysed, Row, Statistics, rounded
 from pincite.store.derived.stamp import checksum
 
-TOKENS, KEY, DOCUMENT = "tokens", "key", "document_key"
+TOKENS, KEY, DOCUMENT, LENGTH = "tokens", "key", "document_key", "length"
 TOKENIZER = "pincite"
 HEAP = 32 << 20  # bytes the writer may hold; tantivy wants 15 MB or more
 SPARE = 64  # hits asked for beyond the limit: most ties at the cut end there
@@ -127,30 +127,48 @@ class Segments:
         """Take the first hits that may be given, and the score below which there may be more."""
         hits = searcher.search(query, width, count=False).hits
         addresses = [address for _, address in hits]
-        keys = searcher.fast_field_values(KEY, addresses)
+        keys = _column(searcher, KEY, addresses)
         rows = [(rounded(hit[0]), key) for hit, key in zip(hits, keys, strict=True)]
         if documents is not None:
-            owners = searcher.fast_field_values(DOCUMENT, addresses)
+            owners = _column(searcher, DOCUMENT, addresses)
             rows = [row for row, owner in zip(rows, owners, strict=True) if owner in documents]
         rows = [row for row in rows if row[1] not in skip]
         return rows, rounded(hits[-1][0]) if len(hits) == width else -math.inf
 
-    def statistics(self, tokens: Sequence[str]) -> Statistics | None:
+    def statistics(self, tokens: Sequence[str], searcher: Any = None) -> Statistics | None:
         """Ask tantivy what it scores with: None when no passage holds a token. Removed ones count until merged."""
+        searcher = searcher or self.searcher
         with _translated():
             query = self._query(tokens, None)
-            hits = self.searcher.search(query, 1, count=False).hits
+            hits = searcher.search(query, 1, count=False).hits
             if not hits:
                 return None
-            values = dict(_described(json.loads(query.explain(self.searcher, hits[0][1]).to_json())))
-            frequencies = {token: int(self.searcher.doc_freq(TOKENS, token)) for token in tokens}
+            values = dict(_described(json.loads(query.explain(searcher, hits[0][1]).to_json())))
+            frequencies = {token: int(searcher.doc_freq(TOKENS, token)) for token in tokens}
         return Statistics(values["N, total number of docs"], values["avgdl, average length of field"], frequencies)
+
+    def columns(self, searcher: Any) -> tuple[NDArray[np.int64], ...]:
+        """Give key, document key and length in tokens of all passages that can be found: (n,) each, by key."""
+        with _translated():
+            count = max(1, int(searcher.num_docs))
+            hits = searcher.search(self._tantivy.Query.all_query(), count, count=False).hits
+            addresses = [address for _, address in hits]
+            columns = [np.array(_column(searcher, name, addresses), np.int64) for name in (KEY, DOCUMENT, LENGTH)]
+        order = np.argsort(columns[0])
+        return tuple(column[order] for column in columns)
+
+    def scores(self, searcher: Any, token: str, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Give the key and the score of each passage that holds a token, ``most`` of them at most: (m,) each."""
+        with _translated():
+            hits = searcher.search(self._query([token], None), max(1, most), count=False).hits
+            keys = _column(searcher, KEY, [address for _, address in hits])
+        return np.array(keys, dtype=np.int64), np.array([score for score, _ in hits], dtype=np.float64)
 
     def keys(self) -> NDArray[np.int64]:
         """List the keys of all passages that can be found, ascending; a key that is there twice is given twice."""
         with _translated():
             hits = self.searcher.search(self._tantivy.Query.all_query(), max(1, self.count), count=False).hits
-            keys = self.searcher.fast_field_values(KEY, [address for _, address in hits])
+            keys = _column(self.searcher, KEY, [address for _, address in hits])
         return np.sort(np.array(keys, dtype=np.int64))
 
     def _document(self, passage: Analysed) -> Any:
@@ -158,6 +176,7 @@ class Segments:
         document.add_text(TOKENS, " ".join(passage.tokens))
         document.add_unsigned(KEY, passage.key)
         document.add_unsigned(DOCUMENT, passage.document_key)
+        document.add_unsigned(LENGTH, len(passage.tokens))
         return document
 
     def _query(self, tokens: Sequence[str], documents: Sequence[int] | None) -> Any:
@@ -234,7 +253,16 @@ def _schema(tantivy: Any) -> Any:
     builder.add_text_field(TOKENS, stored=False, tokenizer_name=TOKENIZER, index_option="freq")
     for name in (KEY, DOCUMENT):
         builder.add_unsigned_field(name, stored=False, indexed=True, fast=True)
+    builder.add_unsigned_field(LENGTH, stored=False, indexed=False, fast=True)
     return builder.build()
+
+
+def _column(searcher: Any, name: str, addresses: list[Any]) -> list[int]:
+    """Read a fast field; ValueError for a file that has lost it."""
+    values: list[int] = searcher.fast_field_values(name, addresses)
+    if None in values:
+        raise ValueError(f"a passage has no {name}")
+    return values
 
 
 def _described(explanation: dict[str, Any]) -> Iterator[tuple[str, float]]:

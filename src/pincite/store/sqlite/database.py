@@ -16,7 +16,14 @@ import apsw
 from pincite.errors import LibraryDamaged, LibraryError, LibraryNewer, LibraryReadOnly, PathMissing
 from pincite.store.sqlite.explain import RESTORE, busy, cannot_use, closed, explained, read_only
 from pincite.store.sqlite.faults import fault
-from pincite.store.sqlite.schema import APPLICATION_ID, PAGE_BYTES, SCHEMA, SCHEMA_VERSION
+from pincite.store.sqlite.schema import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    PAGE_BYTES,
+    SCHEMA,
+    SCHEMA_VERSION,
+    SEEN_AS_NEWEST,
+)
 from pincite.store.sqlite.where import glob_matches
 
 CATALOG = "catalog.sqlite"
@@ -171,6 +178,7 @@ class Database:
                 ) from error
             self._pooled = False
             connection = _prepared(apsw.Connection(f"{uri}?immutable=1", flags=flags))
+        connection.execute(SEEN_AS_NEWEST.get(connection.pragma("user_version"), ""))
         return connection
 
     def close(self) -> None:
@@ -212,8 +220,11 @@ def open_database(folder: Path, *, readonly: bool = False) -> Database:
     database = Database(folder, readonly=readonly or not writable)
     try:
         with database.committed() as connection:
-            _check_version(connection.pragma("user_version"), folder)
+            version = connection.pragma("user_version")
+            _check_version(version, folder)
             connection.execute("SELECT identity, sequence FROM state").get  # noqa: B018
+        if version < SCHEMA_VERSION and not database.readonly:
+            _migrate(database)
     except LibraryError as error:
         database.close()
         if isinstance(error.__cause__, apsw.SQLError):
@@ -256,6 +267,13 @@ def _check_version(version: int, folder: Path) -> None:
             f"The library {folder} has format {version}; this Pincite knows formats up to {SCHEMA_VERSION}.",
             fix="Install a newer Pincite: pip install -U pincite.",
         )
+
+
+def _migrate(database: Database) -> None:
+    """Bring a library of an older format up to date, all at once or not at all; another process may do it first."""
+    with database.write() as connection:
+        for version in range(connection.pragma("user_version"), SCHEMA_VERSION):
+            connection.execute(f"{MIGRATIONS[version]}; PRAGMA user_version = {version + 1}")
 
 
 def _create(folder: Path) -> None:

@@ -11,15 +11,25 @@ from numpy.typing import NDArray
 
 from pincite.errors import NotInLibrary
 from pincite.store.hashing import embedding_hash
-from pincite.store.protocol import SourceRecord, Stats
-from pincite.store.sqlite.schema import SEGMENT, pack, successor, text_base, unpack, unpack_json, vector_base
-from pincite.store.sqlite.vectors import LACKING, space_of
+from pincite.store.protocol import Grants, SourceRecord, Stats
+from pincite.store.sqlite.labels import seen
+from pincite.store.sqlite.schema import (
+    CONTENT_BITS,
+    SEGMENT,
+    pack,
+    successor,
+    text_base,
+    unpack,
+    unpack_json,
+    vector_base,
+)
+from pincite.store.sqlite.vectors import LACKING, SHOWN, space_of
 from pincite.store.sqlite.where import Bound
 from pincite.types import Block, Document, Page, Passage, Source, searched_text
 
 _RECORD = (
     "SELECT uri, media_type, content_hash, modified_ns, size, id, version, passages, title, language, status, reason,"
-    " fix, added_ns, checked_ns FROM documents"
+    " fix, added_ns, checked_ns, (SELECT labels FROM label_sets s WHERE s.key = d.label_set) FROM documents d"
 )
 _PASSAGE = (
     'SELECT p.key, d.id, d.uri, d.version, p.start, p."end", d.title, p.heading_path, p.context, p.page_from,'
@@ -43,51 +53,73 @@ def keys_of(connection: apsw.Connection, select: str, values: Sequence[Any]) -> 
 # --- sources
 
 
-def source(connection: apsw.Connection, uri: str) -> SourceRecord | None:
-    """Look up one source."""
-    row = connection.execute(f"{_RECORD} WHERE uri = ?", (pack(uri),)).get
-    return None if row is None else _record(row)
+def source(connection: apsw.Connection, name: str, grants: Grants) -> SourceRecord | None:
+    """Look up one source by its URI or its document's id."""
+    named = f"(uri = ?1 OR id = ?1) AND {seen(connection, grants)}"
+    row = connection.execute(f"{_RECORD} WHERE {named}", (pack(name),)).get
+    return None if row is None else _record(row, grants)
 
 
-def sources(connection: apsw.Connection, prefix: bytes, after: bytes, limit: int) -> list[SourceRecord]:
+def sources(connection: apsw.Connection, prefix: bytes, after: bytes, limit: int, grants: Grants) -> list[SourceRecord]:
     """List sources by URI, from the first one after another."""
     below = f"uri < x'{successor(prefix).hex()}'" if prefix else "1"
     rows = connection.execute(
-        f"{_RECORD} WHERE uri >= ? AND uri > ? AND {below} ORDER BY uri LIMIT ?", (prefix, after, limit)
+        f"{_RECORD} WHERE uri >= ? AND uri > ? AND {below} AND {seen(connection, grants)} ORDER BY uri LIMIT ?",
+        (prefix, after, limit),
     )
-    return [_record(row) for row in rows]
+    return [_record(row, grants) for row in rows]
 
 
-def failed(connection: apsw.Connection) -> list[SourceRecord]:
+def failed(connection: apsw.Connection, grants: Grants) -> list[SourceRecord]:
     """List failed sources, and those that became unsupported, by URI."""
     rows = connection.execute(
-        f"{_RECORD} WHERE status = ? OR (status = ? AND version > 0) ORDER BY uri", (b"failed", b"unsupported")
+        f"{_RECORD} WHERE (status = ? OR (status = ? AND version > 0)) AND {seen(connection, grants)} ORDER BY uri",
+        (b"failed", b"unsupported"),
     )
-    return [_record(row) for row in rows]
+    return [_record(row, grants) for row in rows]
 
 
-def _record(row: tuple[Any, ...]) -> SourceRecord:
-    uri, media_type, content_hash, modified_ns, size, document_id, version, count, *texts, added_ns, checked_ns = row
+def _record(row: tuple[Any, ...], grants: Grants) -> SourceRecord:
+    uri, media_type, content_hash, modified_ns, size, document_id, version, count, *texts, added_ns, checked_ns, own = (
+        row
+    )
     source = Source(unpack(uri), unpack(media_type), unpack(content_hash), modified_ns, size)
     title, language, status, reason, fix = map(unpack, texts)
+    labels = tuple(label for label in unpack_json(own or b"[]") if grants is None or label in grants)
     return SourceRecord(
-        source, unpack(document_id), version, count, title, language, status, reason, fix, added_ns, checked_ns
+        source, unpack(document_id), version, count, title, language, status, reason, fix, added_ns, checked_ns, labels
     )
 
 
-def stats(connection: apsw.Connection) -> Stats:
-    """Count."""
+def stats(connection: apsw.Connection, grants: Grants) -> Stats:
+    """Count; what grants do not show counts as absent."""
+    shown = seen(connection, grants)
     languages: list[Any] = connection.execute(
-        "SELECT language, count(*) FROM documents WHERE version > 0 GROUP BY language ORDER BY 2 DESC, 1"
+        f"SELECT language, count(*) FROM documents d WHERE version > 0 AND {shown}"  # noqa: S608 - ours
+        " GROUP BY language ORDER BY 2 DESC, 1"
     ).fetchall()
-    spaces: list[Any] = connection.execute("SELECT fingerprint, vectors FROM spaces ORDER BY fingerprint").fetchall()
+    counted = "SELECT count(*) FROM passages"
+    if grants is not None:
+        counted = f"SELECT total(passages) FROM documents d WHERE {shown}"  # noqa: S608 - ours
     return Stats(
         sequence(connection),
         sum(count for _, count in languages),
-        connection.execute("SELECT count(*) FROM passages").get,
+        int(connection.execute(counted).get),
         tuple(unpack(language) for language, _ in languages if language),
-        {unpack(fingerprint): count for fingerprint, count in spaces},
+        {unpack(fingerprint): count for fingerprint, count in _spaces(connection, shown, grants)},
     )
+
+
+def _spaces(connection: apsw.Connection, shown: str, grants: Grants) -> list[Any]:
+    """Count the vectors of each space; for grants, those of texts that passages they show have."""
+    if grants is None:
+        return connection.execute("SELECT fingerprint, vectors FROM spaces ORDER BY fingerprint").fetchall()
+    contents = f"SELECT DISTINCT content FROM documents d JOIN passages p ON p.document = d.key WHERE {shown}"  # noqa: S608
+    return connection.execute(
+        "SELECT s.fingerprint, count(e.key) FROM spaces s"  # noqa: S608 - ours
+        f" CROSS JOIN ({contents}) c JOIN embeddings e ON e.key = (s.key << {CONTENT_BITS}) + c.content"
+        " GROUP BY s.key ORDER BY 1"
+    ).fetchall()
 
 
 def note(connection: apsw.Connection, name: str) -> str:
@@ -98,12 +130,13 @@ def note(connection: apsw.Connection, name: str) -> str:
 # --- documents and passages
 
 
-def document(connection: apsw.Connection, uri: str, version: int | None) -> Document:
+def document(connection: apsw.Connection, uri: str, version: int | None, grants: Grants) -> Document:
     """Give one version of a document, the newest by default; NotInLibrary if there is none."""
     row: Any = connection.execute(
-        "SELECT d.id, d.version, d.modified_ns, d.size, v.key, v.version, v.media_type, v.content_hash,"
+        "SELECT d.id, d.version, d.modified_ns, d.size, v.key, v.version, v.media_type, v.content_hash,"  # noqa: S608
         " v.modified_ns, v.size, v.title, v.language, v.metadata, v.pages, v.blocks FROM documents d"
-        " JOIN versions v ON v.document = d.key WHERE d.uri = ? AND v.version = coalesce(?, d.version)",
+        " JOIN versions v ON v.document = d.key WHERE d.uri = ? AND v.version = coalesce(?, d.version)"
+        f" AND {seen(connection, grants)}",
         (pack(uri), version),
     ).get
     if row is None:
@@ -161,36 +194,41 @@ class Texts:
         return text[start - first * SEGMENT : end - first * SEGMENT]
 
 
-def passages(connection: apsw.Connection, keys: Sequence[int] | NDArray[np.int64]) -> list[Passage]:
-    """Give those of the passages that are current, in the order of the keys."""
+def passages(
+    connection: apsw.Connection, keys: Sequence[int] | NDArray[np.int64], grants: Grants = None
+) -> list[Passage]:
+    """Give those of the passages that are current and shown, in the order of the keys."""
     if not len(keys):
         return []
     wanted = apsw.carray(np.ascontiguousarray(keys, dtype=np.int64))
     return _passages(
         connection,
         f"{_PASSAGE} FROM carray(?) c CROSS JOIN passages p ON p.key = c.value"
-        " CROSS JOIN documents d ON d.key = p.document",
+        f" CROSS JOIN documents d ON d.key = p.document WHERE {seen(connection, grants)}",
         (wanted,),
     )
 
 
-def owners(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, int]:
+def owners(connection: apsw.Connection, keys: Sequence[int], grants: Grants) -> dict[int, int]:
     """Give the document key of each passage that is current."""
     if not len(keys):
         return {}
     wanted = apsw.carray(np.array(keys, dtype=np.int64))
     return dict(
         connection.execute(
-            "SELECT p.key, p.document FROM carray(?) c CROSS JOIN passages p ON p.key = c.value", (wanted,)
+            "SELECT p.key, p.document FROM carray(?) c CROSS JOIN passages p ON p.key = c.value"  # noqa: S608 - ours
+            f" CROSS JOIN documents d ON d.key = p.document WHERE {seen(connection, grants)}",
+            (wanted,),
         )
     )
 
 
-def passages_of(connection: apsw.Connection, uri: str) -> list[Passage]:
+def passages_of(connection: apsw.Connection, uri: str, grants: Grants) -> list[Passage]:
     """Give a document's current passages in order."""
     return _passages(
         connection,
-        f"{_PASSAGE} FROM documents d CROSS JOIN passages p ON p.document = d.key WHERE d.uri = ? ORDER BY p.ordinal",
+        f"{_PASSAGE} FROM documents d CROSS JOIN passages p ON p.document = d.key WHERE d.uri = ?"
+        f" AND {seen(connection, grants)} ORDER BY p.ordinal",
         (pack(uri),),
     )
 
@@ -223,10 +261,12 @@ def _passage(row: tuple[Any, ...], text: str) -> Passage:
     )
 
 
-def unembedded(connection: apsw.Connection, fingerprint: str, limit: int) -> list[tuple[str, str]]:
+def unembedded(connection: apsw.Connection, fingerprint: str, limit: int, grants: Grants) -> list[tuple[str, str]]:
     """Give (embedding hash, searched text) of the first passages that lack a vector; the same text once."""
     space, _, complete = space_of(connection, fingerprint)
-    rows: list[Any] = connection.execute(f"SELECT p.key{LACKING}", (complete, vector_base(space), limit)).fetchall()
+    shown = "" if grants is None else f" AND {SHOWN.format(seen(connection, grants))}"
+    query = f"SELECT p.key{LACKING}{shown} ORDER BY p.key LIMIT ?"
+    rows: list[Any] = connection.execute(query, (complete, vector_base(space), limit)).fetchall()
     texts = {searched_text(p.context, p.text): None for p in passages(connection, [key for (key,) in rows])}
     return [(embedding_hash(text), text) for text in texts]
 
@@ -239,6 +279,8 @@ _ALLOWED = {
 }
 
 
-def allowed(connection: apsw.Connection, kind: str, condition: str, values: Sequence[Bound]) -> NDArray[np.int64]:
-    """Give the keys of the "documents", or of their "passages", that meet a compiled filter: (n,), ascending."""
-    return keys_of(connection, _ALLOWED[kind] + condition, values)
+def allowed(
+    connection: apsw.Connection, kind: str, condition: str, values: Sequence[Bound], grants: Grants
+) -> NDArray[np.int64]:
+    """Give the keys of the "documents", or "passages", that are shown and meet a compiled filter: (n,), ascending."""
+    return keys_of(connection, f"{_ALLOWED[kind]}{seen(connection, grants)} AND {condition}", values)

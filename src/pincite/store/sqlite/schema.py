@@ -13,12 +13,34 @@ import json
 from typing import Any
 
 APPLICATION_ID = 0x504E4354  # "PNCT", in the header of the file
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PAGE_BYTES = 8192  # five 384-d vectors a page; 4096 holds two and wastes a quarter
 
 SEGMENT = 8000  # code points of text in a row: one page for ASCII, and any passage is cut from one or two rows
 SEGMENT_BITS = 24
 CONTENT_BITS = 40
+
+# What format 2 added to format 1. The column comes last in both, so that a migrated library is like a new one.
+_LABELS = """
+-- Who may see a document: those who hold one of its labels; everyone, if it has none.
+CREATE TABLE label_sets (key INTEGER PRIMARY KEY, labels BLOB NOT NULL UNIQUE);  -- a JSON list, ascending
+INSERT INTO label_sets VALUES (0, x'5b5d');  -- []
+-- Labels were given to this URI and all below; of several rules the longest counts. It outlives what it was made for.
+CREATE TABLE label_rules (uri BLOB PRIMARY KEY, label_set INTEGER NOT NULL REFERENCES label_sets (key)) WITHOUT ROWID;
+CREATE INDEX documents_id ON documents (id);
+"""
+_LABEL_SET = "label_set INTEGER NOT NULL DEFAULT 0"  # as the rules say; no reference: SQLite cannot add one later
+
+# From the format that is the key to the next.
+MIGRATIONS = {1: f"ALTER TABLE documents ADD COLUMN {_LABEL_SET}; {_LABELS}"}
+# What lets a library of an older format that can only be read be read like one of the newest.
+SEEN_AS_NEWEST = {
+    1: """
+CREATE TEMP VIEW documents AS SELECT *, 0 AS label_set FROM main.documents;
+CREATE TEMP TABLE label_sets AS SELECT 0 AS key, x'5b5d' AS labels;
+CREATE TEMP TABLE label_rules (uri, label_set);
+"""
+}
 
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -37,7 +59,8 @@ CREATE TABLE documents (
   passages INTEGER NOT NULL DEFAULT 0, title BLOB NOT NULL DEFAULT x'', language BLOB NOT NULL DEFAULT x'',
   status BLOB NOT NULL DEFAULT x'', reason BLOB NOT NULL DEFAULT x'', fix BLOB NOT NULL DEFAULT x'',
   warnings BLOB NOT NULL DEFAULT x'',
-  added_ns INTEGER NOT NULL, checked_ns INTEGER NOT NULL DEFAULT 0
+  added_ns INTEGER NOT NULL, checked_ns INTEGER NOT NULL DEFAULT 0,
+  {_LABEL_SET}
 );
 CREATE INDEX documents_path ON documents (path);
 CREATE INDEX documents_status ON documents (status);
@@ -89,7 +112,7 @@ CREATE INDEX passages_content ON passages (content);
 CREATE INDEX passages_sequence ON passages (sequence);
 CREATE TABLE tombstones (key INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);  -- passages that went
 CREATE INDEX tombstones_sequence ON tombstones (sequence);
-"""
+{_LABELS}"""
 
 
 def pack(text: str) -> bytes:

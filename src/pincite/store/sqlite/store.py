@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from pincite.reports import Check
 from pincite.store.filters import Filter
-from pincite.store.protocol import Changes, Receipt, SourceRecord, Stats
-from pincite.store.sqlite import reads, writes
+from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats
+from pincite.store.sqlite import labels, reads, writes
 from pincite.store.sqlite import vectors as stored_vectors
 from pincite.store.sqlite.database import Database, open_database
 from pincite.store.sqlite.indexes import Analyze, Indexes
@@ -59,7 +59,7 @@ class SqliteStore:
         self.truth = SqliteTruth(database)
         self._indexes = Indexes(database.folder, self.truth, analyze, analyzer, readonly=self.readonly)
         self._allowed: OrderedDict[tuple[object, ...], tuple[int, NDArray[np.int64]]] = OrderedDict()
-        self._stats: Stats | None = None
+        self._stats: dict[Grants, Stats] = {}
         self._lock = Lock()
 
     # --- writing
@@ -71,6 +71,8 @@ class SqliteStore:
         vectors: Mapping[str, NDArray[np.float32]],
         fingerprint: str,
         warnings: str = "",
+        *,
+        grants: Grants = None,
     ) -> Receipt:
         """Replace a document, its passages and their new vectors in one transaction.
 
@@ -82,16 +84,18 @@ class SqliteStore:
             vectors: by embedding hash; those already stored need not be there.
             fingerprint: the space of the vectors.
             warnings: what could not be read; not empty makes the status "partly".
+            grants: of the writer; what is new carries them where its place has no labels.
 
         Returns:
             The sequence of the change, the version, and how many passages are new.
 
         Raises:
             ValueError: spans that are not spans of the text, or vectors that do not fit their space.
+            AccessDenied: the writer does not see what is there, or may not write there.
             LibraryError: nothing was changed.
         """
         with self._database.write() as connection:
-            return writes.put_document(connection, document, spans, vectors, fingerprint, warnings)
+            return writes.put_document(connection, document, spans, vectors, fingerprint, warnings, grants)
 
     def together(self) -> AbstractContextManager[None]:
         """Let the writes that this thread makes in the block share one commit; they are acknowledged at its end.
@@ -100,33 +104,57 @@ class SqliteStore:
         """
         return self._database.together()
 
-    def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
+    def put_failure(self, source: Source, status: str, reason: str, fix: str, *, grants: Grants = None) -> int:
         """Record that a source cannot be read now; a version read earlier stays. Return the sequence.
 
         The same failure again writes nothing.
         """
         with self._database.read() as connection:
-            record = reads.source(connection, source.uri)
+            record = reads.source(connection, source.uri, grants)
             if record is not None and _says(record, source, status, reason, fix):
                 return reads.sequence(connection)
         with self._database.write() as connection:
-            return writes.put_failure(connection, source, status, reason, fix)
+            return writes.put_failure(connection, source, status, reason, fix, grants)
 
-    def touch(self, source: Source) -> None:
+    def touch(self, source: Source, *, grants: Grants = None) -> None:
         """Record new size and time of a source whose content is what is stored; clear its failure."""
         with self._database.write() as connection:
-            writes.touch(connection, source)
+            writes.touch(connection, source, grants)
 
-    def remove(self, uri: str) -> bool:
+    def remove(self, uri: str, *, grants: Grants = None) -> bool:
         """Remove a source and all that came from it, earlier versions too. False if it was not there."""
-        if self.source(uri) is None:
+        if self.source(uri, grants=grants) is None:
             return False
         with self._database.write() as connection:
-            return writes.remove(connection, uri)
+            return writes.remove(connection, uri, grants)
 
-    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str) -> int:
-        """Store vectors of passages that are there already; others are left out. Return the sequence."""
+    def put_labels(self, uri: str, labelled: Collection[str]) -> int:
+        """Give a document, or all that is and will be below a place, its labels; none takes them away.
+
+        Args:
+            uri: without a final slash. Of a document, archive or folder; nothing need be there yet.
+            labelled: the labels.
+
+        Returns:
+            How many documents are there now.
+        """
         with self._database.write() as connection:
+            writes.bump(connection)
+            return labels.put_rule(connection, uri, labelled)
+
+    def labelled(self) -> list[tuple[str, tuple[str, ...]]]:
+        """List the places that labels were given to, with these, by URI."""
+        with self._database.read() as connection:
+            return labels.rules(connection)
+
+    def put_vectors(
+        self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str, *, grants: Grants = None
+    ) -> int:
+        """Store vectors of passages that are there already, and shown; others are left out. Return the sequence."""
+        with self._database.write() as connection:
+            if grants is not None:
+                shown = stored_vectors.known_hashes(connection, vectors, None, grants)
+                vectors = {name: vector for name, vector in vectors.items() if name in shown}
             sequence = writes.bump(connection)
             stored_vectors.put_vectors(connection, vectors, fingerprint, sequence)
             return sequence
@@ -151,105 +179,120 @@ class SqliteStore:
 
     # --- reading
 
-    def source(self, uri: str) -> SourceRecord | None:
-        """Look up one source."""
+    def source(self, name: str, *, grants: Grants = None) -> SourceRecord | None:
+        """Look up one source by its URI or its document's id."""
         with self._database.read() as connection:
-            return reads.source(connection, uri)
+            return reads.source(connection, name, grants)
 
-    def sources(self, prefix: str = "") -> Iterator[SourceRecord]:
+    def sources(self, prefix: str = "", *, grants: Grants = None) -> Iterator[SourceRecord]:
         """List sources whose URI starts with the prefix, by URI; the library may be written meanwhile."""
         after = b""
         while True:
             with self._database.read() as connection:
-                page = reads.sources(connection, pack(prefix), after, _PAGE)
+                page = reads.sources(connection, pack(prefix), after, _PAGE, grants)
             yield from page
             if len(page) < _PAGE:
                 return
             after = pack(page[-1].source.uri)
 
-    def failed(self) -> list[SourceRecord]:
+    def failed(self, *, grants: Grants = None) -> list[SourceRecord]:
         """List sources whose last look failed, and those that became unsupported, by URI."""
         with self._database.read() as connection:
-            return reads.failed(connection)
+            return reads.failed(connection, grants)
 
-    def document(self, uri: str, version: int | None = None) -> Document:
+    def document(self, uri: str, version: int | None = None, *, grants: Grants = None) -> Document:
         """Give one version of a document, the newest by default; NotInLibrary if there is none."""
         with self._database.read() as connection:
-            return reads.document(connection, uri, version)
+            return reads.document(connection, uri, version, grants)
 
-    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+    def passages(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, Passage]:
         """Give current passages; keys that are gone are absent."""
         with self._database.read() as connection:
-            return {passage.key: passage for passage in reads.passages(connection, keys)}
+            return {passage.key: passage for passage in reads.passages(connection, keys, grants)}
 
-    def owners(self, keys: Sequence[int]) -> dict[int, int]:
+    def owners(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, int]:
         """Give the key of the document of each current passage; keys that are gone are absent."""
         with self._database.committed() as connection:
-            return reads.owners(connection, keys)
+            return reads.owners(connection, keys, grants)
 
-    def passages_of(self, uri: str) -> list[Passage]:
+    def passages_of(self, uri: str, *, grants: Grants = None) -> list[Passage]:
         """Give a document's current passages in order of start."""
         with self._database.read() as connection:
-            return reads.passages_of(connection, uri)
+            return reads.passages_of(connection, uri, grants)
 
-    def known_hashes(self, hashes: Sequence[str], fingerprint: str) -> set[str]:
+    def known_hashes(self, hashes: Sequence[str], fingerprint: str, *, grants: Grants = None) -> set[str]:
         """Tell which embedding hashes have a vector in this space."""
         with self._database.read() as connection:
-            return stored_vectors.known_hashes(connection, hashes, fingerprint)
+            return stored_vectors.known_hashes(connection, hashes, fingerprint, grants)
 
-    def unembedded(self, fingerprint: str, limit: int) -> list[tuple[str, str]]:
+    def unembedded(self, fingerprint: str, limit: int, *, grants: Grants = None) -> list[tuple[str, str]]:
         """Give (embedding hash, searched text) of passages that lack a vector; at once when none does."""
         with self._database.read() as connection:
-            return reads.unembedded(connection, fingerprint, limit)
+            return reads.unembedded(connection, fingerprint, limit, grants)
 
     def changes(self, since: int) -> Changes:
         """Give what happened after a sequence number."""
         return self.truth.changes(since)
 
-    def stats(self) -> Stats:
+    def stats(self, *, grants: Grants = None) -> Stats:
         """Count; from memory while nothing changes."""
-        known = self._stats
+        known = self._stats.get(grants)
         if known is None or known.sequence != self.truth.sequence():
             with self._database.committed() as connection:
-                known = self._stats = reads.stats(connection)
+                known = reads.stats(connection, grants)
+            with self._lock:
+                others = [(key, stats) for key, stats in self._stats.items() if stats.sequence == known.sequence]
+                self._stats = {**dict(others[-_ALLOWED:]), grants: known}
         return known
 
     # --- searching
 
     def vector_candidates(
-        self, vector: NDArray[np.float32], limit: int, fingerprint: str, where: Filter | None = None
+        self,
+        vector: NDArray[np.float32],
+        limit: int,
+        fingerprint: str,
+        where: Filter | None = None,
+        *,
+        grants: Grants = None,
     ) -> list[Candidate]:
         """Give the passages nearest to a unit vector of shape (dimension,), by exact cosine, best first.
 
         Passages without a vector in this space are not found: ``unembedded`` tells whether there are any.
         FilterError if the filter is malformed, SpaceMismatch if the vector is not of the space's dimension.
         """
-        allow = None if where is None else self._keys(where, "passages")
+        allow = None if where is None and grants is None else self._keys(where, "passages", grants)
         with self._database.committed() as connection:
             space, dimension, _ = stored_vectors.space_of(connection, fingerprint)
         if not space or limit < 1 or (allow is not None and not len(allow)):
             return []
         return self._indexes.vectors(fingerprint, dimension).search(vector, limit, allow)  # it scores from the truth
 
-    def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
-        """Give the passages with the highest BM25 score for analysed terms, best first."""
-        documents = None if where is None else self._keys(where, "documents")
+    def keyword_candidates(
+        self, terms: Sequence[str], limit: int, where: Filter | None = None, *, grants: Grants = None
+    ) -> list[Candidate]:
+        """Give the passages with the highest BM25 score for analysed terms, best first.
+
+        With grants the statistics, too, are those of what is shown: no score tells what else there is.
+        """
+        documents = None if where is None and grants is None else self._keys(where, "documents", grants)
         if not terms or limit < 1 or (documents is not None and not len(documents)):
             return []
-        found = self._indexes.keywords().search(terms, limit, documents)
+        shown = None if grants is None else self._keys(None, "documents", grants)
+        found = self._indexes.keywords().search(terms, limit, documents, shown)
         current = self.truth.current(np.array([candidate.key for candidate in found], dtype=np.int64))
         return [candidate for candidate in found if candidate.key in current]
 
-    def _keys(self, where: Filter, kind: str) -> NDArray[np.int64]:
-        """Give the keys that pass a filter; from memory while nothing changes."""
-        condition, values = compile_filter(where)
-        name = (kind, condition, *values)
+    def _keys(self, where: Filter | None, kind: str, grants: Grants) -> NDArray[np.int64]:
+        """Give the keys that are shown and pass a filter; from memory while nothing changes."""
+        condition, values = ("1", []) if where is None else compile_filter(where)
+        name = (kind, grants, condition, *values)
         with self._database.committed() as connection:
             sequence = reads.sequence(connection)
             with self._lock:
                 known = self._allowed.pop(name, None)
             if known is None or known[0] != sequence:
-                known = sequence, reads.allowed(connection, kind, condition, values)
+                known = sequence, reads.allowed(connection, kind, condition, values, grants)
         with self._lock:
             self._allowed[name] = known
             while len(self._allowed) > _ALLOWED:

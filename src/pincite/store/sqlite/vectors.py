@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.store.protocol import Grants
+from pincite.store.sqlite.labels import seen
 from pincite.store.sqlite.schema import pack, vector_base
 
 VECTOR = np.dtype("<f4")
 # The passages after spaces.complete that lack their vector; the first of them is found quickly, since keys only grow.
-LACKING = (
-    " FROM passages p WHERE p.key > ? AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.key = ? + p.content)"
-    " ORDER BY p.key LIMIT ?"
-)
+LACKING = " FROM passages p WHERE p.key > ? AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.key = ? + p.content)"
+SHOWN = "EXISTS (SELECT 1 FROM documents d WHERE d.key = p.document AND {})"  # a passage, of a document that is
 
 
 def space_of(connection: apsw.Connection, fingerprint: str) -> tuple[int, int, int]:
@@ -67,22 +67,27 @@ def _new_space(connection: apsw.Connection, fingerprint: str, dimension: int) ->
 
 def _complete(connection: apsw.Connection, space: int, complete: int) -> int:
     """Give the key up to which every passage has its vector. It only grows: all calls look at each key once."""
-    lacking = connection.execute(f"SELECT p.key{LACKING}", (complete, vector_base(space), 1)).get
+    lacking = connection.execute(f"SELECT p.key{LACKING} ORDER BY p.key LIMIT 1", (complete, vector_base(space))).get
     if lacking is not None:
         return int(lacking) - 1
     return int(connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'passages'").get or 0)
 
 
-def known_hashes(connection: apsw.Connection, hashes: Sequence[str], fingerprint: str) -> set[str]:
-    """Tell which of the hashes have a vector."""
+def known_hashes(
+    connection: apsw.Connection, hashes: Collection[str], fingerprint: str | None, grants: Grants
+) -> set[str]:
+    """Tell which of the hashes have a vector, or (without a space) a passage, and one that grants show."""
     if not hashes:
         return set()
-    space, _, _ = space_of(connection, fingerprint)
-    rows = connection.execute(
-        "SELECT c.hash FROM contents c WHERE c.hash IN carray(?)"
-        " AND EXISTS (SELECT 1 FROM embeddings e WHERE e.key = ? + c.key)",
-        (apsw.carray(tuple(bytes.fromhex(digest) for digest in hashes)), vector_base(space)),
-    )
+    condition = "1"
+    values: list[Any] = [apsw.carray(tuple(bytes.fromhex(digest) for digest in hashes))]
+    if fingerprint is not None:
+        condition = "EXISTS (SELECT 1 FROM embeddings e WHERE e.key = ? + c.key)"
+        values.append(vector_base(space_of(connection, fingerprint)[0]))
+    if grants is not None:
+        shown = SHOWN.format(seen(connection, grants))
+        condition += f" AND EXISTS (SELECT 1 FROM passages p WHERE p.content = c.key AND {shown})"  # noqa: S608
+    rows = connection.execute(f"SELECT c.hash FROM contents c WHERE c.hash IN carray(?) AND {condition}", values)  # noqa: S608
     return {digest.hex() for (digest,) in rows}
 
 

@@ -103,6 +103,8 @@ def _count_faults(connection: apsw.Connection) -> Iterator[str]:
         "SELECT uri FROM documents d WHERE passages <> (SELECT count(*) FROM passages p WHERE p.document = d.key)"
     ):
         yield f"{unpack(uri)} has not the passages that its row says"
+    for (uri,) in connection.execute("SELECT uri FROM documents WHERE label_set NOT IN (SELECT key FROM label_sets)"):
+        yield f"{unpack(uri)} has labels that are not there"
     for fingerprint, count, found in connection.execute(
         "SELECT fingerprint, vectors, (SELECT count(*) FROM embeddings e"
         " WHERE e.key >= s.key << ?1 AND e.key < (s.key + 1) << ?1) FROM spaces s",

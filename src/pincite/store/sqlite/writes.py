@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.store.hashing import bytes_hash, embedding_hash, source_id
-from pincite.store.protocol import Receipt
+from pincite.store.protocol import Grants, Receipt
+from pincite.store.sqlite import labels
 from pincite.store.sqlite.faults import fault
 from pincite.store.sqlite.schema import SEGMENT, SEGMENT_BITS, pack, pack_json, text_base
 from pincite.store.sqlite.vectors import put_vectors
@@ -44,12 +45,14 @@ def put_document(
     vectors: Mapping[str, NDArray[np.float32]],
     fingerprint: str,
     warnings: str,
+    grants: Grants,
 ) -> Receipt:
     """Replace a document: its catalogue row, its text as a new version, its passages, their new vectors."""
     _check_spans(document, spans)
+    labels.check_writer(connection, document.source.uri, grants)
     sequence = bump(connection)
     fault("begin")
-    put = _put_version(connection, document, warnings)
+    put = _put_version(connection, document, warnings, grants)
     fault("version")
     added = _put_passages(connection, put, document, spans, sequence)
     fault("passages")
@@ -67,7 +70,7 @@ def _check_spans(document: Document, spans: Sequence[Span]) -> None:
         last = span.start
 
 
-def _put_version(connection: apsw.Connection, document: Document, warnings: str) -> _Put:
+def _put_version(connection: apsw.Connection, document: Document, warnings: str, grants: Grants) -> _Put:
     """Write the catalogue row and, if the content is not what is stored, the text as the next version."""
     source, text = document.source, pack(document.text)
     row = connection.execute(
@@ -75,7 +78,7 @@ def _put_version(connection: apsw.Connection, document: Document, warnings: str)
         " LEFT JOIN versions v ON v.key = d.body WHERE d.uri = ?",
         (pack(source.uri),),
     ).get
-    key, version, body, *known, language = row or (_insert_source(connection, source), 0, 0, None, None, None)
+    key, version, body, *known, language = row or (_insert_source(connection, source, grants), 0, 0, None, None, None)
     digest = bytes_hash(text)
     if not version or known != [pack(source.content_hash), digest]:
         last = connection.execute("SELECT version FROM retired WHERE id = ?", (pack(document.id),)).get
@@ -110,11 +113,12 @@ def _update(connection: apsw.Connection, table: str, key: int, values: Mapping[s
     connection.execute(f"UPDATE {table} SET {columns} WHERE key = ?", (*values.values(), key))  # noqa: S608
 
 
-def _insert_source(connection: apsw.Connection, source: Source) -> int:
-    """Make the row of a source that was never read; give its key."""
+def _insert_source(connection: apsw.Connection, source: Source, grants: Grants) -> int:
+    """Make the row of a source that was never read, with the labels of its place; give its key."""
     path = unquote(source.uri.removeprefix("file://"), errors="surrogateescape")
     names = {"id": pack(source_id(source.uri)), "uri": pack(source.uri), "path": pack(path)}
-    return _insert(connection, "documents", names | _source_row(source) | {"added_ns": time.time_ns()})
+    new = {"added_ns": time.time_ns(), "label_set": labels.for_new(connection, source.uri, grants)}
+    return _insert(connection, "documents", names | _source_row(source) | new)
 
 
 def _source_row(source: Source) -> dict[str, bytes | int]:
@@ -222,9 +226,10 @@ def drop_passages(connection: apsw.Connection, keys: Sequence[int], sequence: in
     connection.executemany("INSERT INTO tombstones VALUES (?, ?)", [(key, sequence) for key in keys])
 
 
-def remove(connection: apsw.Connection, uri: str) -> bool:
+def remove(connection: apsw.Connection, uri: str, grants: Grants) -> bool:
     """Remove a source with all its versions; only the number of the last one is remembered."""
-    row = connection.execute("SELECT key, id, version FROM documents WHERE uri = ?", (pack(uri),)).get
+    condition = f"d.uri = ? AND {labels.seen(connection, grants)}"
+    row = connection.execute(f"SELECT key, id, version FROM documents d WHERE {condition}", (pack(uri),)).get  # noqa: S608
     if row is None:
         return False
     key, document_id, version = row
@@ -245,22 +250,24 @@ def remove(connection: apsw.Connection, uri: str) -> bool:
     return True
 
 
-def put_failure(connection: apsw.Connection, source: Source, status: str, reason: str, fix: str) -> int:
+def put_failure(connection: apsw.Connection, source: Source, status: str, reason: str, fix: str, grants: Grants) -> int:
     """Record why a source cannot be read; give the sequence.
 
     A source with a good version keeps that version's size and time, and counts as never looked at, so that it is read
     again until it is readable, or unchanged.
     """
+    labels.check_writer(connection, source.uri, grants)
     row: Any = connection.execute("SELECT key, version FROM documents WHERE uri = ?", (pack(source.uri),)).get
-    key, version = row or (_insert_source(connection, source), 0)
+    key, version = row or (_insert_source(connection, source, grants), 0)
     failure = {"status": pack(status), "reason": pack(reason), "fix": pack(fix)}
     looked = {"checked_ns": 0} if version else {"checked_ns": time.time_ns()} | _source_row(source)
     _update(connection, "documents", key, failure | looked)
     return bump(connection)
 
 
-def touch(connection: apsw.Connection, source: Source) -> None:
+def touch(connection: apsw.Connection, source: Source, grants: Grants) -> None:
     """Record size and time of a source whose content is what is stored; what failed is well again."""
+    labels.check_writer(connection, source.uri, grants)
     connection.execute(
         "UPDATE documents SET modified_ns = ?, size = ?, checked_ns = ?, reason = warnings, fix = x'',"
         " status = CASE warnings WHEN x'' THEN CAST('indexed' AS BLOB) ELSE CAST('partly' AS BLOB) END"
