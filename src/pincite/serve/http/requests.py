@@ -112,14 +112,15 @@ class CitationBody(Body):
     quote: str
     title: str = ""
     page: int | None = None
-    heading_path: tuple[str, ...] = ()
+    heading_path: list[str] = Field([], max_length=100)
     line_from: int = 1
     line_to: int = 1
     location: str = ""
 
     def citation(self) -> Citation:
         """Give the citation."""
-        return Citation(**self.model_dump(exclude={"location"}))
+        fields = self.model_dump(exclude={"location", "heading_path"})
+        return Citation(**fields, heading_path=tuple(self.heading_path))
 
 
 class TurnBody(Body):
