@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pincite.access import ROLES, Principal, Role
+from pincite.access import ROLES, Principal, Role, labels_of
 from pincite.errors import LibraryBusy, LibraryDamaged, UsageError
 
 FILE = "keys.json"
@@ -64,12 +64,12 @@ class Keys:
         known = self._known
         if known[0] != now:  # both are kept in one step: threads may read at the same time
             known = self._known = (now, _read(self.path))
+            self._needed = self._needed or bool(known[1])
         return known[1]
 
     def needed(self) -> bool:
         """Tell whether a key is needed: from the first key on, also when the last one is revoked later."""
-        self._needed = self._needed or bool(self.all())
-        return self._needed
+        return bool(self.all()) or self._needed
 
     def find(self, token: str) -> Principal | None:
         """Tell whose key this is, None if it is nobody's; the time it takes tells nothing of the keys."""
@@ -92,12 +92,12 @@ class Keys:
             The key itself, which is kept nowhere: 43 characters from a source fit for secrets.
 
         Raises:
-            UsageError: the name is taken, empty or not printable.
+            UsageError: the name is taken, empty or not printable, or a grant is no label.
         """
         if not name.strip() or not name.isprintable() or role not in ROLES:
             raise UsageError(f"{name!r} cannot be the name of a key.", fix="Use letters and digits.")
         token = secrets.token_urlsafe(32)
-        kept = None if grants is None else tuple(sorted(set(grants)))
+        kept = None if grants is None else tuple(sorted(labels_of(grants)))
         with self._changing() as keys:
             if any(key.name == name for key in keys):
                 raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,31 +32,45 @@ Sourdough bread rises overnight at 24 degrees. The oven is heated to 250 degrees
 """
 
 
+def opened(path: Path) -> Library:
+    """Open a library with a quick encoder and no generator."""
+    return pincite.open(path, encoder=HashEncoder(), generator="none", offline=True)
+
+
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of two documents, to be copied."""
+    folder = tmp_path_factory.mktemp("served")
+    documents = folder / "documents"
+    documents.mkdir()
+    (documents / "caches.md").write_text(CACHES)
+    (documents / "bread.md").write_text(BREAD)
+    with opened(folder / "library") as library:
+        library.add(documents)
+        library.store.flush()
+    return folder / "library"
+
+
 @pytest.fixture
-def library(tmp_path: Path) -> Iterator[Library]:
-    """A library of two documents, with a quick encoder and no generator."""
-    folder = tmp_path / "documents"
-    folder.mkdir()
-    (folder / "caches.md").write_text(CACHES)
-    (folder / "bread.md").write_text(BREAD)
-    with pincite.open(tmp_path / "library", encoder=HashEncoder(), generator="none", offline=True) as opened:
-        opened.add(folder)
-        yield opened
+def library(indexed: Path, tmp_path: Path) -> Iterator[Library]:
+    """A library of two documents, which are not to be changed: their files are shared between tests."""
+    with opened(shutil.copytree(indexed, tmp_path / "library")) as library:
+        yield library
 
 
 @contextmanager
 def serving(library: Library, *, keys: Any = None, **options: Any) -> Iterator[str]:
     """Serve a library on a free port; give the address."""
     app = create_app(library, keys=keys, options=ServeOptions(**{"port": 0} | options))
-    opened = listen("127.0.0.1", 0)
+    listening = listen("127.0.0.1", 0)
     server = Server(app)
-    thread = threading.Thread(target=server.run, args=([opened],), daemon=True)
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"
         time.sleep(0.005)
     try:
-        yield address(opened, "127.0.0.1")
+        yield address(listening, "127.0.0.1")
     finally:
         server.should_exit = True
         thread.join(10)
@@ -77,5 +92,5 @@ def serve(library: Library) -> Iterator[Serve]:
 @pytest.fixture
 def client(serve: Serve) -> Iterator[httpx.Client]:
     """A client of a server without keys."""
-    with httpx.Client(base_url=serve(), timeout=20) as opened:
-        yield opened
+    with httpx.Client(base_url=serve(), timeout=20) as made:
+        yield made

@@ -11,6 +11,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from pincite.serve.http.errors import Refusal
 from pincite.serve.http.options import ServeOptions
 
+_REST_SECONDS = 0.5  # for what is left of a body that nobody reads
+
 
 class Connection(H11Protocol):
     """uvicorn's connection with a deadline for the head of each request."""
@@ -36,6 +38,12 @@ class Connection(H11Protocol):
         super().data_received(data)
         self._look()
 
+    def on_response_complete(self) -> None:
+        """Begin to wait again."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._look()
+
     def late(self) -> None:
         """End a connection that waits for a request."""
         self._forget()
@@ -56,7 +64,8 @@ class Connection(H11Protocol):
         if not waits or self.transport.is_closing():
             self._forget()
         elif self._timer is None:
-            self._timer = self.loop.call_later(self.options.head_seconds, self.late)
+            rest = self.conn.their_state is h11.SEND_BODY  # of a request that was answered already
+            self._timer = self.loop.call_later(_REST_SECONDS if rest else self.options.head_seconds, self.late)
 
     def _forget(self) -> None:
         """Let the deadline go."""

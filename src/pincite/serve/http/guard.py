@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pincite.access import OWNER, Principal, Role
+from pincite.errors import LibraryError
 from pincite.library import Library
 from pincite.serve.http.errors import Refusal, answer
 from pincite.serve.keys import Keys
@@ -58,9 +59,14 @@ class Authentication:
 
     def _find(self, token: str) -> Principal | None:
         """Give whose key it is, None if nobody's."""
-        if self._keys is None or not self._keys.needed():
-            return OWNER
-        return self._keys.find(token) if token else None
+        try:
+            if self._keys is None or not self._keys.needed():
+                return OWNER
+            return self._keys.find(token) if token else None
+        except LibraryError:
+            raise Refusal(
+                503, "keys_unreadable", "The server's keys cannot be read.", "Try `pincite keys list` on its machine."
+            ) from None
 
 
 def _token(scope: Scope) -> str:

@@ -73,16 +73,16 @@ async def _until_gone(receive: Receive, stop: Event) -> None:
 
 async def _allowed(request: Request, stop: Event) -> None:
     """Set the event when the key counts no more, or the server stops."""
-    while _still_served(request):
+    while still_served(request):
         await asyncio.sleep(_LOOK_SECONDS)
     stop.set()
 
 
-def _still_served(request: Request) -> bool:
+def still_served(request: Request) -> bool:
     """Tell whether the key still counts and the server goes on; keys that cannot be read let nobody in."""
     try:
         return not request.app.state.stopping.is_set() and bool(request.state.still_allowed())
-    except PinciteError:
+    except Refusal:
         return False
 
 
@@ -128,6 +128,10 @@ class EventStream(Response):
                 await worker
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    def written(self, name: str, value: Any) -> bytes:
+        """Write one event; a subclass may write it in another form."""
+        return event_bytes(name, value)
+
     def _produce(self, stop: Event, put: Callable[[bytes | None], None]) -> None:
         """Iterate, in a thread."""
         try:
@@ -135,16 +139,16 @@ class EventStream(Response):
                 events = iter(self._events())
                 try:
                     for name, value in events:
-                        put(event_bytes(name, value))
+                        put(self.written(name, value))
                         check_stop()
                 finally:
                     close = getattr(events, "close", None)
                     if close is not None:
                         close()
         except Stopped:
-            put(event_bytes("error", _why_stopped(self._request).shape()))
+            put(self.written("error", _why_stopped(self._request).shape()))
         except PinciteError as failure:
-            put(event_bytes("error", shapes.error_json(failure)))
+            put(self.written("error", shapes.error_json(failure)))
         finally:
             put(None)
 
