@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from pincite.errors import UsageError
+
 Role = Literal["reader", "editor", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "editor", "admin")  # each may do what those before it may
+_LABEL = re.compile(r"[\w.:@+-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,5 +29,19 @@ class Principal:
         """Tell whether the role is at least this one."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
+    @property
+    def is_owner(self) -> bool:
+        """Tell whether nothing is refused."""
+        return self.role == "admin" and self.grants is None
+
 
 OWNER = Principal("owner", "admin", None)  # the person at the machine: the command line, and Python by itself
+
+
+def labels_of(names: Iterable[str]) -> frozenset[str]:
+    """Give labels, or grants, as a set; UsageError for one that is no word of up to 64 letters, digits and ``.:@+-_``."""
+    labels = frozenset(names)
+    for label in sorted(labels):
+        if not _LABEL.fullmatch(label):
+            raise UsageError(f"{label!r:.80} is no label.", fix="Use a word of letters, digits and . : @ + - _.")
+    return labels

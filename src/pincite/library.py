@@ -35,7 +35,7 @@ from pincite.types import (
     Trace,
     Turn,
 )
-from pincite.writing import Writing
+from pincite.uploading import Uploading
 
 if TYPE_CHECKING:
     from pincite.find.search import Ranking
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pincite.reports import Why
 
 
-class Library(Writing):
+class Library(Uploading):
     """Documents, and answers from them. Use it in a ``with`` statement, or close it."""
 
     def search(
@@ -279,8 +279,10 @@ class Library(Writing):
         try:
             self.refresh(paths)
         except (LibraryError, ModelError) as error:
-            reason = f"Changes on disk were not taken in: {error}"
-            return (StaleSource(uri_of(self.path), 0, reason, error.fix),)
+            told = error if self.principal.grants is None else "ask whose library it is."  # it may name any document
+            reason = f"Changes on disk were not taken in: {told}"
+            fix = error.fix if self.principal.grants is None else ""
+            return (StaleSource(uri_of(self.path), 0, reason, fix),)
         return ()
 
     def _unembedded(self, encoder: Encoder | None) -> tuple[StaleSource, ...]:

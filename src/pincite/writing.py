@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, Self
 
+from pincite.access import OWNER, Principal, Role, labels_of
 from pincite.acquire.members import CONTAINERS
+from pincite.acquire.named import named_readers
 from pincite.acquire.read import path_of, uri_of
 from pincite.acquire.uploads import Uploads
 from pincite.acquire.uri import absolute
 from pincite.build.commit import Build, commit, embed_rest, prepare
 from pincite.build.roots import Paths, failing, forget, paths_of, remember, roots, selected, uri_named
 from pincite.build.sync import Selection, sync
-from pincite.errors import NotInLibrary, UsageError
+from pincite.errors import AccessDenied, NotInLibrary, UsageError
 from pincite.find.analyze import ANALYZER, analyze
 from pincite.models.lazy import Models, Progress
 from pincite.reports import AddReport, Pace, SourceReport
 from pincite.settings import Settings, library_path, models_dir
+from pincite.store.allowed import AllowedStore
 from pincite.store.protocol import Store
 from pincite.store.sqlite.store import open_store
 from pincite.types import Metadata
 
-_FAILED = frozenset({"failed"})
+FAILED = frozenset({"failed"})
 
 
-def _silent(_: Pace) -> None:
+def silent(_: Pace) -> None:
     """Tell nobody."""
 
 
@@ -54,6 +58,8 @@ class Writing:
             progress=progress,
         )
         self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER)
+        self._whole = self.store  # whatever the principal may see
+        self.principal = OWNER
         self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
         self._lock = RLock()  # one sync runs at a time
 
@@ -62,13 +68,70 @@ class Writing:
         """The files that were uploaded into this library."""
         return Uploads(absolute(self.path) / "uploads")
 
-    def add(self, paths: Paths, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> AddReport:
+    def seen_by(self, principal: Principal) -> Self:
+        """Give this library as a principal may see and write it; to close it closes nothing.
+
+        Args:
+            principal: for its searches, answers, counts and errors, documents that the grants do not show do not exist.
+
+        Returns:
+            A view with the same models and settings. A reader's writes raise AccessDenied. What an editor adds carries
+            his grants where its place has no labels, and he can neither replace nor remove what he does not see.
+        """
+        view = copy.copy(self)
+        view.principal = principal
+        view.store = self._whole
+        if not principal.is_owner:
+            view.store = AllowedStore(self._whole, principal.grants, writes=principal.may("editor"))
+        return view
+
+    def label(self, target: str | Path, labels: Iterable[str] = ()) -> int:
+        """Say who may see a document, or all that is and will be below a folder: those who hold one of the labels.
+
+        The nearest labels count: those of a file before those of its folder. They outlive the document: a file that
+        comes back has them again. Every process sees the change with its next question.
+
+        Args:
+            target: a URI, a document's id, or a path.
+            labels: none takes those of the target away; then those of the nearest folder above count.
+
+        Returns:
+            How many documents are there now.
+
+        Raises:
+            AccessDenied: the principal is not an admin who sees everything.
+            UsageError: a label is no word.
+            NotInLibrary: there is nothing of this name, neither in the library nor on the disk.
+        """
+        if not self.principal.is_owner:
+            raise denied()
+        wanted = labels_of(labels)
+        uri = uri_named(self.store, target).rstrip("/")
+        is_there = uri.startswith("file:") and os.path.lexists(path_of(uri))
+        if not is_there and not any(_at_or_below(uri, name) for name in self._names(uri)):
+            raise NotInLibrary(f"There is no {target}.", fix="Check the path; `pincite list` shows what there is.")
+        return self.store.put_labels(uri, wanted)
+
+    def _names(self, uri: str) -> Iterator[str]:
+        """List the URIs that begin with this one, of sources and of labelled places."""
+        yield from (record.source.uri for record in self.store.sources(uri))
+        yield from (place for place, _ in self.store.labelled())
+
+    def add(
+        self,
+        paths: Paths,
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        labels: Iterable[str] = (),
+    ) -> AddReport:
         """Add files and folders, or bring them up to date; later searches keep them so.
 
         Args:
             paths: one path or several.
             include: take only files that match one of these globs, as in .gitignore.
             exclude: leave out what matches one of these.
+            labels: of the paths; see ``label``. No document is seen without them, not even for a moment.
 
         Returns:
             What became of each source.
@@ -79,7 +142,7 @@ class Writing:
             ModelError: the encoder cannot be used.
         """
         started = time.perf_counter()
-        sources = tuple(self.adding(paths, include=include, exclude=exclude))
+        sources = tuple(self.adding(paths, include=include, exclude=exclude, labels=labels))
         return AddReport(sources, time.perf_counter() - started)
 
     def adding(
@@ -88,7 +151,8 @@ class Writing:
         *,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
-        tell: Callable[[Pace], None] = _silent,
+        labels: Iterable[str] = (),
+        tell: Callable[[Pace], None] = silent,
     ) -> Iterator[SourceReport]:
         """Do as ``add`` does, and yield the report on each source once its text is durably committed.
 
@@ -98,56 +162,23 @@ class Writing:
             paths: as for ``add``.
             include: as for ``add``.
             exclude: as for ``add``.
+            labels: as for ``add``.
             tell: called again and again with how far it is.
 
         Yields:
             A report on each source.
         """
+        self._must_be("editor")
         selections = [Selection(path, tuple(include), tuple(exclude)) for path in paths_of(paths)]
-        build = replace(self._build(), retry=_FAILED, tell=tell)
+        wanted = labels_of(labels)
+        for selection in selections if wanted else ():
+            self.store.put_labels(uri_of(selection.path).rstrip("/"), wanted)
+        build = replace(self._build(), retry=FAILED, tell=tell)
         with self._lock:
             yield from sync(selections, build)
-            remember(self.store, selections)
+            remember(self._whole, selections)
             self._embed_rest(build)
             self.store.flush()
-
-    def adding_url(self, url: str) -> Iterator[SourceReport]:
-        """Fetch a document from the web and add it, or bring it up to date; searches do not fetch it again.
-
-        Args:
-            url: http or https, of a public address. Its canonical form is the document's URI.
-
-        Yields:
-            A report on it, and on what is inside it.
-
-        Raises:
-            UsageError: it may not be fetched, or ``offline`` is set.
-        """
-        from pincite.build.web import sync_url
-
-        if self.settings.offline:
-            fix = "Add it without --offline, or save the document and add the file."
-            raise UsageError(f"Pincite is offline, and {url[:200]} is not on this machine.", fix=fix)
-        build = self._build()
-        yield from self._locked(sync_url(url, build), build)
-
-    def taking_in(
-        self, files: Sequence[Path] | None = None, *, tell: Callable[[Pace], None] = _silent
-    ) -> Iterator[SourceReport]:
-        """Bring the library up to date with uploaded files; searches need not look at them again.
-
-        Args:
-            files: as ``uploads.keep`` gave them; None takes all, and those that are gone.
-            tell: called again and again with how far it is.
-
-        Yields:
-            A report on each source.
-        """
-        if files is None:
-            held = (record.source.uri for record in self.store.sources(uri_of(self.uploads.folder) + "/"))
-            files = sorted({*self.uploads.files(), *(path_of(uri) for uri in held if self.uploads.is_file(uri))})
-        build = replace(self._build(), retry=_FAILED, tell=tell)
-        yield from self._locked(sync([Selection(file) for file in files], build), build)
 
     def _locked(self, reports: Iterator[SourceReport], build: Build) -> Iterator[SourceReport]:
         """Pass reports on while no other sync runs, and embed what is left."""
@@ -156,7 +187,7 @@ class Writing:
             self._embed_rest(build)
             self.store.flush()
 
-    def retrying(self, paths: Paths | None = None, *, tell: Callable[[Pace], None] = _silent) -> Iterator[SourceReport]:
+    def retrying(self, paths: Paths | None = None, *, tell: Callable[[Pace], None] = silent) -> Iterator[SourceReport]:
         """Read again what failed, was not supported, or was read only partly; yield reports as ``adding`` does.
 
         Args:
@@ -166,7 +197,8 @@ class Writing:
         Yields:
             A report on each source that was looked at.
         """
-        build = replace(self._build(), retry=_FAILED | {"unsupported", "partly"}, tell=tell)
+        self._must_be("editor")
+        build = replace(self._build(), retry=FAILED | {"unsupported", "partly"}, tell=tell)
         chosen = failing(self.store, None if paths is None else paths_of(paths), build.retry)
         yield from self._locked(sync(chosen, build), build)
 
@@ -184,6 +216,7 @@ class Writing:
         """
         from pincite.acquire.given import text_source
 
+        self._must_be("editor")
         if ":" not in uri or uri.startswith("file:"):
             raise UsageError(f"{uri!r} is no URI for a text.", fix="Use one like note:meeting, or add the file's path.")
         source, reading = text_source(uri, text, title=title, metadata=metadata or {})
@@ -203,6 +236,7 @@ class Writing:
         Raises:
             NotInLibrary: nothing in the library goes by this name.
         """
+        self._must_be("editor")
         with self._lock:
             uri = uri_named(self.store, target)
             own = self.store.source(uri)
@@ -214,7 +248,8 @@ class Writing:
                 raise NotInLibrary(
                     f"The library holds nothing from {target}.", fix="`pincite list` shows what it holds."
                 )
-            forget(self.store, uri)
+            for place in [uri] if self.principal.is_owner else [record.source.uri for record in gone]:
+                forget(self._whole, place)
             for record in gone:
                 self.uploads.discard(record.source.uri)  # first, or the next start would take it in again
                 self.store.remove(record.source.uri)
@@ -223,13 +258,21 @@ class Writing:
         return AddReport(tuple(SourceReport(r.source.uri, "removed", r.version or None) for r in gone))
 
     def refresh(self, paths: Paths | None = None) -> AddReport:
-        """Bring what was added before, or some paths of it, up to date with the disk."""
+        """Bring what was added before, or some paths of it, up to date with the disk.
+
+        Whoever does not see everything brings everything up to date, for paths would tell of what there is, and is told
+        only of what he sees.
+        """
         started = time.perf_counter()
+        is_restricted = self.principal.grants is not None
         with self._lock:
-            chosen = roots(self.store) if paths is None else selected(self.store, paths_of(paths))
-            if paths is None:  # a root that is gone and empty was reported when it went
-                chosen = [root for root in chosen if root.path.exists() or self._holds(root.path)]
-            reports = tuple(sync(chosen, self._build()))
+            if paths is None or is_restricted:  # a root that is gone and empty was reported when it went
+                chosen = [root for root in roots(self._whole) if root.path.exists() or self._holds(root.path)]
+            else:
+                chosen = selected(self._whole, paths_of(paths))
+            reports = tuple(sync(chosen, replace(self._build(), store=self._whole)))
+        if is_restricted:
+            reports = tuple(report for report in reports if self.store.source(report.uri) is not None)
         return AddReport(reports, time.perf_counter() - started)
 
     def watch(self, paths: Paths, *, stop: Any = None, **options: Any) -> Iterator[SourceReport]:
@@ -242,12 +285,23 @@ class Writing:
 
     def _holds(self, path: Path) -> bool:
         """Tell whether the library holds anything from a path."""
-        return next(iter(self.store.sources(uri_of(path))), None) is not None
+        return next(iter(self._whole.sources(uri_of(path))), None) is not None
+
+    def _must_be(self, role: Role) -> None:
+        """Raise AccessDenied unless the principal has a role, or more."""
+        if not self.principal.may(role):
+            raise denied()
 
     def _build(self) -> Build:
         """Collect what building needs."""
-        pieces = self.settings.passage_pieces
-        return Build(self.store, self.models.encoder, pieces, password=self.password, about=self._about)
+        return Build(
+            self.store,
+            self.models.encoder,
+            self.settings.passage_pieces,
+            password=self.password,
+            readers=named_readers(self.settings.readers),
+            about=self._about,
+        )
 
     def _about(self, uri: str) -> Metadata:
         """Give what people call an uploaded file."""
@@ -262,3 +316,13 @@ class Writing:
         if unloaded and is_one and not any(self.store.unembedded(space, 1) for space in stats.spaces):
             return  # nothing is missing, and no model has to be loaded to see it
         embed_rest(build)
+
+
+def denied() -> AccessDenied:
+    """Say that it may not be, and nothing of what there is."""
+    return AccessDenied("You may not do this.", fix="Ask for a key whose role allows it.")
+
+
+def _at_or_below(place: str, uri: str) -> bool:
+    """Tell whether a URI is a place, or below it: in a folder, an archive or a mail."""
+    return uri == place or uri.startswith((place + "/", place + "!"))

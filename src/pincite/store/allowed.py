@@ -69,9 +69,10 @@ class AllowedStore:
         self._check_writes()
         return self._store.remove(uri, grants=self._grants)
 
-    def put_labels(self, uri: str, labelled: Collection[str]) -> int:
-        """Refuse: who could label, could show himself anything."""
-        raise _refused()
+    def put_labels(self, uri: str, labelled: Collection[str], *, grants: Grants = None) -> int:
+        """Give a place where nothing is yet some of the grants as labels."""
+        self._check_writes()
+        return self._store.put_labels(uri, labelled, grants=self._grants)
 
     def labelled(self) -> list[tuple[str, tuple[str, ...]]]:
         """Refuse: the places tell what there is."""

@@ -132,7 +132,7 @@ class Store(Protocol):
         """List sources whose last look failed, by URI; those with a version are stale."""
         ...
 
-    def put_labels(self, uri: str, labelled: Collection[str]) -> int:
+    def put_labels(self, uri: str, labelled: Collection[str], *, grants: Grants = None) -> int:
         """Give a document, or all that is and will be below a place, its labels; none takes them away.
 
         Of several places that a document is at or below, the nearest that has labels counts: the one with the longest
@@ -141,9 +141,13 @@ class Store(Protocol):
         Args:
             uri: the place, without a final slash. Nothing need be there yet.
             labelled: the labels.
+            grants: of the writer, who may give some of them, and only to a place where nothing is yet.
 
         Returns:
             How many documents are there now.
+
+        Raises:
+            AccessDenied: the grants do not allow it.
         """
         ...
 

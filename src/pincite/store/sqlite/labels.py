@@ -67,18 +67,28 @@ def denied(uri: str) -> AccessDenied:
     return AccessDenied(f"You may not write {uri}.", fix="Choose another name or place, or ask for the rights.")
 
 
-def put_rule(connection: apsw.Connection, uri: str, labels: Collection[str]) -> int:
+def put_rule(connection: apsw.Connection, uri: str, labels: Collection[str], grants: Grants) -> int:
     """Give a place its labels, or take them away if there are none, and relabel what is there.
 
     Args:
         connection: in a transaction.
         uri: the place.
         labels: none: the nearest rule above counts again.
+        grants: of the writer.
 
     Returns:
         How many documents are there.
+
+    Raises:
+        AccessDenied: grants are given, and the labels are not some of them, something is there, or the place has other
+            labels.
     """
     name = pack(uri)
+    if grants is not None:
+        found = nearest(connection, uri)
+        is_free = found == NONE or not grants.isdisjoint(_labels_of(connection, found))
+        if not labels or not grants.issuperset(labels) or not is_free or _count(connection, name):
+            raise denied(uri)
     if labels:
         rule = (name, _intern(connection, labels))
         connection.execute("INSERT OR REPLACE INTO label_rules VALUES (?, ?)", rule)
@@ -91,7 +101,7 @@ def put_rule(connection: apsw.Connection, uri: str, labels: Collection[str]) -> 
     ).fetchall()
     for place, labels_key in inner:  # the longest last: it counts
         _relabel(connection, place, labels_key)
-    return int(connection.execute(f"SELECT count(*) FROM documents WHERE {_BELOW}", _bounds(name)).get)  # noqa: S608
+    return _count(connection, name)
 
 
 def rules(connection: apsw.Connection) -> list[tuple[str, tuple[str, ...]]]:
@@ -100,6 +110,11 @@ def rules(connection: apsw.Connection) -> list[tuple[str, tuple[str, ...]]]:
         "SELECT uri, labels FROM label_rules r JOIN label_sets s ON s.key = label_set ORDER BY uri"
     )
     return [(unpack(uri), tuple(unpack_json(labels))) for uri, labels in rows]
+
+
+def _count(connection: apsw.Connection, place: bytes) -> int:
+    """Count the documents at or below a place."""
+    return int(connection.execute(f"SELECT count(*) FROM documents WHERE {_BELOW}", _bounds(place)).get)  # noqa: S608
 
 
 def _relabel(connection: apsw.Connection, place: bytes, key: int) -> None:

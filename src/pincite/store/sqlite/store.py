@@ -128,19 +128,23 @@ class SqliteStore:
         with self._database.write() as connection:
             return writes.remove(connection, uri, grants)
 
-    def put_labels(self, uri: str, labelled: Collection[str]) -> int:
+    def put_labels(self, uri: str, labelled: Collection[str], *, grants: Grants = None) -> int:
         """Give a document, or all that is and will be below a place, its labels; none takes them away.
 
         Args:
             uri: without a final slash. Of a document, archive or folder; nothing need be there yet.
             labelled: the labels.
+            grants: of the writer, who may give some of them, and only to a place where nothing is yet.
 
         Returns:
             How many documents are there now.
+
+        Raises:
+            AccessDenied: the grants do not allow it.
         """
         with self._database.write() as connection:
             writes.bump(connection)
-            return labels.put_rule(connection, uri, labelled)
+            return labels.put_rule(connection, uri, labelled, grants)
 
     def labelled(self) -> list[tuple[str, tuple[str, ...]]]:
         """List the places that labels were given to, with these, by URI."""
