@@ -28,6 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a name by which the server may be called, besides this machine's and --host",
     )
     parser.add_argument("--read-only", action="store_true", help="let nobody add, change or remove anything")
+    parser.add_argument(
+        "--no-footnotes", action="store_true", help="give chat clients answers without their quotes below the text"
+    )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
 
 
@@ -37,7 +40,13 @@ def run(args: argparse.Namespace) -> int:
     from pincite.serve.http.options import ServeOptions
     from pincite.serve.http.run import address, listen, raise_file_limit, serve
 
-    options = ServeOptions(host=args.host, port=args.port, allow_hosts=tuple(args.allow_host), read_only=args.read_only)
+    options = ServeOptions(
+        host=args.host,
+        port=args.port,
+        allow_hosts=tuple(args.allow_host),
+        read_only=args.read_only,
+        footnotes=not args.no_footnotes,
+    )
     with open_library(args) as library, listen(options.host, options.port) as opened:
         keys = _keys(library.path, opened)
         app = create_app(library, keys=keys, options=options)

@@ -16,7 +16,19 @@ from starlette.types import Scope
 
 from pincite import __version__
 from pincite.library import Library
-from pincite.serve.http import ask, check, errors, health, metrics, passages, search, static
+from pincite.serve.http import (
+    ask,
+    check,
+    errors,
+    health,
+    metrics,
+    openai,
+    openai_chat,
+    openai_vectors,
+    passages,
+    search,
+    static,
+)
 from pincite.serve.http.guard import Authentication
 from pincite.serve.http.limits import Bodies, Gate
 from pincite.serve.http.metrics import Metrics
@@ -31,6 +43,9 @@ _ROUTERS = (  # each has a ``router``
     ask.router,
     check.router,
     passages.router,
+    openai.router,
+    openai_chat.router,
+    openai_vectors.router,
 )
 
 
@@ -47,7 +62,14 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
         ``lifespans``, to which context managers can be added that are entered when the server starts.
     """
     options = options or ServeOptions()
-    app = FastAPI(title="Pincite", version=__version__, docs_url=None, redoc_url=None, lifespan=_lifespan)
+    app = FastAPI(
+        title="Pincite",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan,
+    )
     app.state.library, app.state.keys, app.state.options = library, keys, options
     app.state.stopping = threading.Event()
     app.state.gates = {

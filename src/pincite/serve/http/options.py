@@ -16,6 +16,7 @@ class ServeOptions:
     read_only: bool = False  # nothing may be added, changed or removed
     roots: tuple[Path, ...] = ()  # folders from which paths may be added by those who are not the owner
     allow_urls: bool = False  # whether URLs may be fetched
+    footnotes: bool = True  # whether answers to chat clients carry their quotes below the text
     audit: bool = False  # whether it is recorded who asked what
     json_bytes: int = 1_000_000
     upload_bytes: int = 2_000_000_000  # all files of one upload
