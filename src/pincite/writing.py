@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import RLock
+from threading import RLock, get_ident
 from typing import Any, Self
 
 from pincite.access import OWNER, Principal, Role, labels_of
@@ -37,6 +37,23 @@ def silent(_: Pace) -> None:
     """Tell nobody."""
 
 
+class Taking:
+    """Tells the other threads that one takes documents in, which may last for hours."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._thread = 0
+
+    def __enter__(self) -> None:
+        self._thread = get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread = 0
+
+    def __bool__(self) -> bool:
+        return self._thread not in (0, get_ident())
+
+
 class Writing:
     """Documents that come, change and go. ``Library`` adds the questions."""
 
@@ -62,6 +79,7 @@ class Writing:
         self.principal = OWNER
         self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
         self._lock = RLock()  # one sync runs at a time
+        self._taking = Taking()
 
     @property
     def uploads(self) -> Uploads:
@@ -111,6 +129,10 @@ class Writing:
         if not is_there and not any(_at_or_below(uri, name) for name in self._names(uri)):
             raise NotInLibrary(f"There is no {target}.", fix="Check the path; `pincite list` shows what there is.")
         return self.store.put_labels(uri, wanted)
+
+    def labelled(self) -> list[tuple[str, tuple[str, ...]]]:
+        """List the places that labels were given to, as URIs, with these; AccessDenied to all but the owner."""
+        return self.store.labelled()
 
     def _names(self, uri: str) -> Iterator[str]:
         """List the URIs that begin with this one, of sources and of labelled places."""
@@ -174,16 +196,15 @@ class Writing:
         for selection in selections if wanted else ():
             self.store.put_labels(uri_of(selection.path).rstrip("/"), wanted)
         build = replace(self._build(), retry=FAILED, tell=tell)
-        with self._lock:
-            yield from sync(selections, build)
-            remember(self._whole, selections)
-            self._embed_rest(build)
-            self.store.flush()
+        yield from self._locked(sync(selections, build), build, lambda: remember(self._whole, selections))
 
-    def _locked(self, reports: Iterator[SourceReport], build: Build) -> Iterator[SourceReport]:
-        """Pass reports on while no other sync runs, and embed what is left."""
-        with self._lock:
+    def _locked(
+        self, reports: Iterator[SourceReport], build: Build, then: Callable[[], None] = lambda: None
+    ) -> Iterator[SourceReport]:
+        """Pass reports on while no other sync runs, and embed what is left; searches meanwhile do not wait for it."""
+        with self._lock, self._taking:
             yield from reports
+            then()
             self._embed_rest(build)
             self.store.flush()
 

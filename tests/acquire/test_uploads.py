@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +26,8 @@ def uploads(tmp_path):
 def kept(uploads, name, text="x", labels=()):
     coming = uploads.coming()
     (coming / "0").write_text(text)
-    place = uploads.keep(coming / "0", clean_name(name), labels)
+    name = clean_name(name)
+    place = uploads.keep(coming / "0", name, uploads.place(name, labels))
     coming.rmdir()
     return place
 
@@ -39,9 +42,10 @@ def test_row_01_whatever_a_file_is_called_it_lies_where_we_put_it(tmp_path, uplo
     assert place.read_text() == "secret"
     identifier = place.parent.name
     home = f"library/uploads/{identifier}"
-    assert everything(tmp_path) == {"library", "library/uploads", home, f"{home}/about.json", f"{home}/{place.name}"}
+    assert everything(tmp_path) == {"library", "library/uploads", home, f"{home}/.about.json", f"{home}/{place.name}"}
     assert len(identifier) == 24
-    assert place.name in ("file", "file.pdf", "file.html", "file.txt", "file.exe", "file.json")
+    assert re.fullmatch(r"[A-Za-z0-9-]{1,60}(\.[a-z0-9]{1,10})?", place.name)
+    assert not re.fullmatch(r"con|nul", place.stem, re.IGNORECASE)
     assert uploads.name_of(uri_of(place)) == clean_name(name)
 
 
@@ -96,3 +100,9 @@ def test_what_was_coming_is_swept_and_what_was_kept_stays(uploads):
     assert [path.name for path in uploads.folder.iterdir()] == [place.parent.name]
     uploads.discard(uri_of(place))
     Uploads(uploads.folder / "nowhere").sweep()
+
+
+def test_the_place_of_a_file_says_what_is_harmless_of_its_name(uploads):
+    names = ["papers/Q3 Report (final).PDF", "Zo\u00eb's notes.md", "\u62a5\u544a.docx", "CON.txt", ".env"]
+    kept = [uploads.place(clean_name(name)).name for name in names]
+    assert kept == ["Q3-Report-final.pdf", "Zoe-s-notes.md", "file.docx", "file.txt", "env"]

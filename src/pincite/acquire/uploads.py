@@ -1,7 +1,8 @@
 """Files that were handed over: each lies under an id that we choose, and its name is only ever text.
 
-A file is at ``uploads/ID/file.EXT`` in the library's folder, with its name beside it. The same name (and labels) again
-is the same id, so that it is a new version of the same document. What is still coming lies in a hidden folder.
+A file is at ``uploads/ID/SLUG.EXT`` in the library's folder, with its name beside it; the slug is what of the name is
+harmless, so that the place tells people something. The same name (and labels) again is the same id, so that it is a
+new version of the same document. What is still coming lies in a hidden folder.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ import tempfile
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from pincite.acquire.uri import uri_of
 
+_NOT_IN_SLUG = re.compile(r"[^A-Za-z0-9]+")
+_MOST_SLUG = 60  # characters
+_RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d", re.IGNORECASE)  # names of devices on Windows
 _EXTENSION = re.compile(r"\.[a-z0-9]{1,10}")
 _ID = re.compile(r"[0-9a-f]{24}")
-_ABOUT = "about.json"
+_ABOUT = ".about.json"
 _COMING = ".coming-"
 
 
@@ -36,34 +40,43 @@ class Uploads:
         self.folder.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=_COMING, dir=self.folder))
 
-    def keep(self, file: Path, name: str, labels: Collection[str] = ()) -> Path:
+    def keep(self, file: Path, name: str, place: Path) -> Path:
         """Move a file that came whole to where it stays.
 
         Args:
             file: in a folder of ``coming``.
             name: as ``clean_name`` gives it.
-            labels: who may see it; they are part of its identity, so that nobody overwrites what he may not see.
+            place: as ``place`` gives it.
 
         Returns:
             The place, which is also the document's path.
         """
-        place = self.place(name, labels)
         place.parent.mkdir(exist_ok=True)
         about = file.with_name(f"{file.name}.json")
-        about.write_text(json.dumps({"name": name, "labels": sorted(labels)}), encoding="utf-8")
+        about.write_text(json.dumps({"name": name}), encoding="utf-8")
         about.replace(place.with_name(_ABOUT))  # first: a file without a name would be read without one
         return file.replace(place)
 
-    def place(self, name: str, labels: Collection[str] = ()) -> Path:
-        """Tell where a file of this name and these labels stays."""
-        identity = json.dumps([name, sorted(labels)])
+    def place(self, name: str, labels: Collection[str] = (), copy: int = 0) -> Path:
+        """Tell where a file stays.
+
+        Args:
+            name: as ``clean_name`` gives it.
+            labels: who may see it; they are part of its identity, so that nobody overwrites what he may not see.
+            copy: another number is another document, although name and labels are the same.
+
+        Returns:
+            Its path.
+        """
+        identity = json.dumps([name, sorted(labels), copy])
         digest = hashlib.blake2b(identity.encode("ascii"), digest_size=12).hexdigest()
-        extension = _EXTENSION.fullmatch(Path(name).suffix.lower())
-        return self.folder / digest / f"file{extension[0] if extension else ''}"
+        last = PurePosixPath(name.rpartition("/")[2])
+        extension = _EXTENSION.fullmatch(last.suffix.lower())
+        return self.folder / digest / f"{_slug(last.stem)}{extension[0] if extension else ''}"
 
     def files(self) -> list[Path]:
         """List the files that came whole, by path."""
-        return sorted(path for path in self.folder.glob("[0-9a-f]*/file*") if path.is_file())
+        return sorted(path for path in self.folder.glob("[0-9a-f]*/[A-Za-z0-9]*") if path.is_file())
 
     def name_of(self, uri: str) -> str:
         """Give the name of an uploaded file, or of what is inside one; "" if the URI is of no such file."""
@@ -97,6 +110,13 @@ class Uploads:
         """Delete what was coming when the program ended."""
         for left in self.folder.glob(f"{_COMING}*"):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _slug(stem: str) -> str:
+    """Keep the plain letters and digits of a name, "file" if there are none."""
+    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode("ascii")
+    slug = _NOT_IN_SLUG.sub("-", plain)[:_MOST_SLUG].strip("-")
+    return "file" if not slug or _RESERVED.fullmatch(slug) else slug
 
 
 def clean_name(name: str) -> str:

@@ -1,0 +1,264 @@
+"""Work that takes longer than a request: one thread does one job after the other, and each tells how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from pincite.access import Principal
+from pincite.errors import PinciteError
+from pincite.reports import Pace, SourceReport
+from pincite.serve import shapes
+from pincite.serve.http.errors import Refusal
+from pincite.serve.http.guard import Caller
+from pincite.serve.http.limits import following, reading
+from pincite.serve.http.work import event_bytes, still_served
+from pincite.stop import Stopped, check_stop, stoppable
+
+router = APIRouter(tags=["jobs"])
+KEPT = 200  # jobs that have ended
+QUEUED = 100  # jobs that wait
+SOURCES = 10_000  # reports of one job; what is unchanged is only counted beyond a tenth of them
+_LOOK_SECONDS = 0.2  # how often a stream looks for news
+_SPEAK_SECONDS = 5.0  # how often it says something though there are none, so that a dead connection is noticed
+_SOON = 2.0  # seconds after which an estimate means something
+
+
+@dataclass(eq=False)
+class Job:
+    """One piece of work, as it goes."""
+
+    kind: str  # add, retry, evaluate
+    name: str  # what was started, for people
+    principal: Principal  # who started it
+    work: Callable[[Job], None]
+    given_up: Callable[[], None] = lambda: None  # called when it was cancelled, or never began
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    state: str = "queued"
+    pace: Pace = field(default_factory=Pace)
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    summary: Counter[str] = field(default_factory=Counter)
+    evaluation: str | None = None  # the id of what it found
+    error: dict[str, str] | None = None
+    asked: float = field(default_factory=time.time)
+    began: float | None = None  # by the monotonic clock
+    ended: float | None = None
+    news: int = 0  # grows with everything that is told
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def tell(self, pace: Pace) -> None:
+        """Take how far it is; raise Stopped when it was cancelled."""
+        self.pace = pace
+        self.news += 1
+        check_stop()
+
+    def report(self, report: SourceReport, **more: Any) -> None:
+        """Take what became of a source; raise Stopped when it was cancelled."""
+        self.summary[report.status] += 1
+        most = SOURCES // 10 if report.status == "unchanged" else SOURCES
+        if len(self.sources) < most:
+            self.sources.append(shapes.report_json(report) | more)
+        self.news += 1
+        check_stop()
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether it has ended."""
+        return self.state in ("done", "failed", "cancelled")
+
+    def json(self, *, whole: bool = True) -> dict[str, Any]:
+        """Shape it; without its sources unless it is to be whole."""
+        now = time.monotonic() if self.ended is None else self.ended
+        seconds = 0.0 if self.began is None else now - self.began
+        left = self.pace.left(seconds) if self.state == "running" and seconds > _SOON else None
+        shape = {
+            "id": self.id,
+            "kind": self.kind,
+            "name": self.name,
+            "state": self.state,
+            "started": shapes.instant(int(self.asked * 1e9)),
+            "files": self.pace.files,
+            "files_found": self.pace.files_found,
+            "bytes": self.pace.bytes,
+            "bytes_found": self.pace.bytes_found,
+            "embedded": self.pace.embedded,
+            "to_embed": self.pace.to_embed,
+            "seconds": round(seconds, 3),
+            "left_seconds": None if left is None else round(left, 1),
+            "summary": dict(self.summary),
+            "evaluation": self.evaluation,
+            "error": self.error,
+        }
+        return shape | {"sources": list(self.sources)} if whole else shape
+
+    def run(self) -> None:
+        """Do it, in the worker's thread."""
+        self.state, self.began = "running", time.monotonic()
+        try:
+            with stoppable(self.cancelled.is_set):
+                check_stop()
+                self.work(self)
+            self._end("done")
+        except Stopped:
+            self._give_up()
+        except PinciteError as failure:
+            self.error = shapes.error_json(failure)["error"]
+            self._end("failed")
+        except Exception as failure:
+            logging.getLogger("pincite.serve").error("A job failed: %s", type(failure).__name__, exc_info=failure)
+            self.error = {"code": "internal", "message": "The server made a mistake.", "fix": "See its log."}
+            self._end("failed")
+
+    def cancel(self) -> None:
+        """End it soon; what is in the library already stays."""
+        self.cancelled.set()
+
+    def _give_up(self) -> None:
+        try:
+            self.given_up()
+        finally:
+            self._end("cancelled")
+
+    def _end(self, state: str) -> None:
+        self.ended = time.monotonic()
+        self.state = state
+        self.news += 1
+
+
+class Jobs:
+    """The jobs of one server, kept in memory."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self, job: Job) -> Job:
+        """Put a job at the end of the queue; Refusal if too many wait."""
+        with self._lock:
+            if sum(other.state == "queued" for other in self._jobs.values()) >= QUEUED:
+                fix = "Wait until some of them are done."
+                raise Refusal(429, "too_busy", f"{QUEUED} jobs wait already.", fix, {"retry-after": "5"})
+            self._jobs[job.id] = job
+            over = [other.id for other in self._jobs.values() if other.is_over]
+            for identifier in over[: max(0, len(over) - KEPT)]:
+                del self._jobs[identifier]
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="pincite-jobs", daemon=True)
+                self._thread.start()
+        self._queue.put(job)
+        return job
+
+    def of(self, principal: Principal) -> list[Job]:
+        """List the jobs that someone may see, newest first: his own, or all if he may see everything."""
+        with self._lock:
+            jobs = list(self._jobs.values())
+        return [job for job in reversed(jobs) if _may_see(principal, job)]
+
+    def get(self, identifier: str, principal: Principal) -> Job:
+        """Give a job that someone may see; Refusal (404) if there is none."""
+        job = self._jobs.get(identifier)
+        if job is None or not _may_see(principal, job):
+            raise Refusal(404, "not_found", "There is no such job.", "GET /v1/jobs lists those there are.")
+        return job
+
+    def close(self) -> None:
+        """End the running job, and those that wait never begin; what they were to read is read at the next start."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            for job in self._jobs.values():
+                job.given_up = lambda: None
+                job.cancel()
+        if thread is not None:
+            self._queue.put(None)
+            thread.join()
+
+    def _work(self) -> None:
+        while (job := self._queue.get()) is not None:
+            job.run()
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """End the jobs when the server ends."""
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(app.state.jobs.close)
+
+
+def jobs_of(request: Request) -> Jobs:
+    """Give the jobs of the server that a request came to."""
+    jobs: Jobs = request.app.state.jobs
+    return jobs
+
+
+def accepted(job: Job) -> JSONResponse:
+    """Answer that a job was started, and where to follow it."""
+    return JSONResponse({"job": job.json(whole=False)}, 202, {"location": f"/v1/jobs/{job.id}"})
+
+
+@router.get("/v1/jobs", dependencies=[reading])
+def list_jobs(request: Request, principal: Caller) -> dict[str, Any]:
+    """List the caller's jobs, newest first, without their sources."""
+    return {"jobs": [job.json(whole=False) for job in jobs_of(request).of(principal)]}
+
+
+@router.get("/v1/jobs/{job_id}", dependencies=[following], response_model=None)
+async def show_job(request: Request, job_id: str, principal: Caller) -> Response:
+    """Give a job; with ``Accept: text/event-stream`` as events: progress, source, done."""
+    job = jobs_of(request).get(job_id, principal)
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        return JSONResponse(job.json())
+    return StreamingResponse(_events(request, job), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+@router.delete("/v1/jobs/{job_id}", dependencies=[reading])
+def cancel_job(request: Request, job_id: str, principal: Caller) -> dict[str, Any]:
+    """Cancel a job: what is in the library stays, what was uploaded and not yet read is deleted."""
+    job = jobs_of(request).get(job_id, principal)
+    job.cancel()
+    return job.json()
+
+
+async def _events(request: Request, job: Job) -> AsyncIterator[bytes]:
+    """Tell of a job until it ends, its reader's key counts no more, or the server stops."""
+    told, news, spoken = 0, -1, 0.0
+    while still_served(request):
+        is_over = job.is_over  # first: what is told until then is told below
+        sources = job.sources[told:]
+        told += len(sources)
+        for source in sources:
+            yield event_bytes("source", source)
+        if job.news != news or time.monotonic() - spoken > _SPEAK_SECONDS:
+            news, spoken = job.news, time.monotonic()
+            yield event_bytes("progress", job.json(whole=False))
+        if is_over:
+            yield event_bytes("done", job.json())
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _may_see(principal: Principal, job: Job) -> bool:
+    """Tell whether someone may see a job: he started it, or nothing is hidden from him."""
+    return job.principal == principal or (principal.may("admin") and principal.grants is None)
+
+
+def every(work: Iterator[SourceReport], job: Job, named: Callable[[SourceReport], dict[str, Any]]) -> None:
+    """Run through the reports of a piece of work, and tell the job of each."""
+    for report in work:
+        job.report(report, **named(report))
