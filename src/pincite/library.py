@@ -280,7 +280,11 @@ class Library(Uploading):
             reason = "Documents are being read just now; what else changed on disk is not looked for meanwhile."
             return (StaleSource(uri_of(self.path), 0, reason, "Ask again when they are read."),)
         try:
-            self.refresh(paths)
+            if paths is not None or self.patience is None:
+                self.refresh(paths)
+            elif not self._fresh.wait(self.patience):
+                reason = "Changes on disk are still being taken in; what was there before was searched."
+                return (StaleSource(uri_of(self.path), 0, reason, "Ask again in a moment."),)
         except (LibraryError, ModelError) as error:
             told = error if self.principal.grants is None else "ask whose library it is."  # it may name any document
             reason = f"Changes on disk were not taken in: {told}"
@@ -362,6 +366,7 @@ class Library(Uploading):
 
     def close(self) -> None:
         """Close the library; what was acknowledged is on disk already."""
+        self._fresh.close()
         self.store.close()
 
     def __enter__(self) -> Library:

@@ -18,6 +18,7 @@ from pincite.acquire.read import path_of, uri_of
 from pincite.acquire.uploads import Uploads
 from pincite.acquire.uri import absolute
 from pincite.build.commit import Build, commit, embed_rest, prepare
+from pincite.build.fresh import Fresh
 from pincite.build.roots import Paths, failing, forget, paths_of, remember, roots, selected, uri_named
 from pincite.build.sync import Selection, sync
 from pincite.errors import AccessDenied, NotInLibrary, UsageError
@@ -25,6 +26,7 @@ from pincite.find.analyze import ANALYZER, analyze
 from pincite.models.lazy import Models, Progress
 from pincite.reports import AddReport, Pace, SourceReport
 from pincite.settings import Settings, library_path, models_dir
+from pincite.stop import check_stop
 from pincite.store.allowed import AllowedStore
 from pincite.store.protocol import Store
 from pincite.store.sqlite.store import open_store
@@ -78,6 +80,8 @@ class Writing:
         self._whole = self.store  # whatever the principal may see
         self.principal = OWNER
         self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
+        self.patience: float | None = None  # seconds that a question waits for changes on disk; None: until they are in
+        self._fresh = Fresh(self.refresh)
         self._lock = RLock()  # one sync runs at a time
         self._taking = Taking()
 
@@ -291,7 +295,7 @@ class Writing:
                 chosen = [root for root in roots(self._whole) if root.path.exists() or self._holds(root.path)]
             else:
                 chosen = selected(self._whole, paths_of(paths))
-            reports = tuple(sync(chosen, replace(self._build(), store=self._whole)))
+            reports = tuple(sync(chosen, replace(self._build(), store=self._whole, tell=lambda _: check_stop())))
         if is_restricted:
             reports = tuple(report for report in reports if self.store.source(report.uri) is not None)
         return AddReport(reports, time.perf_counter() - started)
