@@ -113,7 +113,7 @@ def _stream(data: bytes, media_type: str, name: str, budget: Budget) -> Iterator
     counted = _Counted(unpack(io.BytesIO(data)), len(data), shown_name(name), budget)
     if media_type != "application/x-tar" and unpack(io.BytesIO(data)).read(512)[257:262] != b"ustar":
         inner = PurePath(name).with_suffix("").name or name
-        yield Entry(inner, 0, partial(_all_of, counted))
+        yield Entry(inner, 0, partial(_all_of, counted, budget, inner))
         return
     with tarfile.open(fileobj=counted, mode="r|") as tar:
         for count, info in enumerate(tar):
@@ -121,25 +121,22 @@ def _stream(data: bytes, media_type: str, name: str, budget: Budget) -> Iterator
                 message = f"It has more than {MEMBERS:,} members."
                 raise SourceTooLarge(message, fix="If you trust it, unpack it and add what is inside.")
             if info.isreg():
-                yield Entry(info.name, info.size, partial(_of_tar, tar, info))
+                yield Entry(info.name, info.size, partial(_of_tar, tar, info, budget))
 
 
 def _as_it_is(file: io.BytesIO) -> IO[bytes]:
     return file
 
 
-def _all_of(stream: _Counted) -> bytes:
-    parts = []
+def _all_of(stream: IO[bytes] | io.RawIOBase, budget: Budget, name: str) -> bytes:
     with _telling():
-        while part := stream.read(1 << 20):
-            parts.append(part)
-    return b"".join(parts)
+        return budget.whole(iter(partial(stream.read, 1 << 20), b""), shown_name(name))
 
 
-def _of_tar(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
+def _of_tar(tar: tarfile.TarFile, info: tarfile.TarInfo, budget: Budget) -> bytes:
     with _telling():
         file = None if info.issparse() else tar.extractfile(info)
         if file is not None:
-            return file.read()
+            return _all_of(file, budget, info.name)
     message = "It is kept with holes in the archive, which are not filled."
     raise SourceUndecodable(message, fix="Unpack the archive, and add what is inside.")

@@ -7,7 +7,7 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 from pincite.errors import SourceTooLarge, SourceUndecodable
@@ -15,6 +15,7 @@ from pincite.errors import SourceTooLarge, SourceUndecodable
 INFLATED = 512 << 20  # bytes of all members together
 RATIO = 200  # most bytes that one packed byte may become, once a member
 FREE = 10 << 20  # has given this many
+PART = 200 << 20  # bytes of one member that is read whole
 MEMBERS = 10_000
 _DIRECTORY = 10 << 20  # bytes of the list of members: far more than so many need, and quick to read
 _CHUNK = 1 << 20  # bytes
@@ -52,6 +53,18 @@ class Budget:
             total += len(part)
             self.take(len(part), total, packed, name)
             yield part
+
+    def whole(self, chunks: Iterable[bytes], name: str) -> bytes:
+        """Join what ``chunks`` gives; SourceTooLarge, before it is in memory, if that is more than ``PART``."""
+        parts: list[bytes] = []
+        total = 0
+        for part in chunks:
+            total += len(part)
+            if total > PART:
+                message = f"{name} inflates to more than {PART >> 20} MiB."
+                raise SourceTooLarge(message, fix="If you trust it, unpack it and add what is inside.")
+            parts.append(part)
+        return b"".join(parts)
 
     def take(self, count: int, total: int, packed: int, name: str) -> None:
         """Count bytes as they come, of a part that has given ``total`` so far; raises as ``chunks`` does."""
@@ -106,7 +119,8 @@ class Package:
             SourceUndecodable: it is missing, damaged, encrypted or packed in an unknown way.
             SourceTooLarge: it inflates to too much.
         """
-        return b"".join(self.chunks(member))
+        name = member if isinstance(member, str) else member.filename
+        return self.budget.whole(self.chunks(member), shown_name(name))
 
     def chunks(self, member: str | zipfile.ZipInfo) -> Iterator[bytes]:
         """Give a member's bytes, a part at a time; raises as ``read`` does."""
