@@ -66,7 +66,7 @@ def test_retry_reads_what_failed_was_unsupported_or_partly_read_and_nothing_else
     assert states == {"bad.docx": "failed", "good.txt": "indexed", "odd.bin": "unsupported", "part.txt": "partly"}
     looked = []
     real = module.load
-    monkeypatch.setattr(module, "load", lambda path: (looked.append(path.name), real(path))[1])
+    monkeypatch.setattr(module, "load", lambda path, **given: (looked.append(path.name), real(path, **given))[1])
     library.add(docs)
     assert looked == ["bad.docx"]
     looked.clear()

@@ -18,15 +18,17 @@ LIMIT = 512 << 20  # bytes
 _HEAD = 1 << 16  # bytes that are enough to tell a media type
 # O_NONBLOCK: opening a FIFO must not wait for a writer; O_NOCTTY: nor may a terminal become ours.
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _ATTEMPTS = 2
 
 
-def load(where: str | Path, *, limit: int = LIMIT) -> tuple[Source, bytes]:
+def load(where: str | Path, *, limit: int = LIMIT, follow: bool = True) -> tuple[Source, bytes]:
     """Read a file, given by its path or its file URI.
 
     Args:
         where: a path, or a string that begins with ``file://``.
         limit: the most bytes to take.
+        follow: whether the path may be a symbolic link; inside folders none is followed, whenever it came there.
 
     Returns:
         The source (its size, time and hash are those of the bytes) and the bytes.
@@ -39,7 +41,7 @@ def load(where: str | Path, *, limit: int = LIMIT) -> tuple[Source, bytes]:
     path = path_of(str(where)) if is_uri else absolute(where)
     for _ in range(_ATTEMPTS):
         started = time.time_ns()
-        data, before, after = _bytes(path, limit)
+        data, before, after = _bytes(path, limit, follow)
         if len(data) == before.st_size and _state(before) == _state(after):
             return _source(path, data, changed_ns(before), started), data
     raise SourceUnreadable(f"{shown(path)} changed while it was being read.", fix="Add it again.")
@@ -70,10 +72,10 @@ def _source(path: Path, data: bytes, modified_ns: int, read_ns: int) -> Source:
     )
 
 
-def _bytes(path: Path, limit: int) -> tuple[bytes, os.stat_result, os.stat_result]:
+def _bytes(path: Path, limit: int, follow: bool) -> tuple[bytes, os.stat_result, os.stat_result]:
     """Read once, with the file's state before and after."""
     try:
-        with os.fdopen(os.open(path, _FLAGS), "rb") as file:
+        with os.fdopen(os.open(path, _FLAGS if follow else _FLAGS | _NO_LINK), "rb") as file:
             before = os.fstat(file.fileno())
             _check(path, before, limit)
             data = file.read(before.st_size + 1)
@@ -99,7 +101,7 @@ _REASONS = {
     errno.EPERM: ("{} may not be read: permission denied.", "Give yourself permission to read it."),
     errno.EISDIR: ("{} is a folder.", "Name a file."),
     errno.ENXIO: ("{} is not a regular file.", "Name a file."),
-    errno.ELOOP: ("{} is a link that leads in a circle.", "Mend or remove the link."),
+    errno.ELOOP: ("{} is a link that leads in a circle, or out of its folder.", "Mend or remove the link."),
     errno.ENAMETOOLONG: ("{} is too long a name.", "Check the path."),
 }
 

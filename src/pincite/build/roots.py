@@ -78,6 +78,7 @@ def selected(store: Store, paths: Sequence[Path]) -> list[Selection]:
 def failing(store: Store, paths: Sequence[Path] | None, states: Collection[str]) -> list[Selection]:
     """Select the files whose state is one of some, or of what is inside them; only those at or below some paths."""
     within = None if paths is None else [uri_of(path).rstrip("/") for path in paths]
+    followed = {root.path for root in roots(store)}
     found: dict[Path, None] = {}
     for record in store.sources():
         uri = record.source.uri
@@ -85,7 +86,14 @@ def failing(store: Store, paths: Sequence[Path] | None, states: Collection[str])
             continue
         if within is None or any(uri == top or uri.startswith(top + "/") for top in within):
             found[path_of(uri)] = None
-    return [Selection(path) for path in found]
+    return [Selection(path) for path in found if not _behind_link(path, followed)]
+
+
+def _behind_link(path: Path, followed: Collection[Path]) -> bool:
+    """Tell whether a file became a link, or came behind one, since it was added: inside folders none is followed."""
+    steps = [path, *path.parents]
+    top = next((at for at, step in enumerate(steps) if step in followed), 1)
+    return any(step.is_symlink() for step in steps[:top])
 
 
 def _keep(store: Store, selections: Iterable[Selection]) -> None:

@@ -157,7 +157,7 @@ class _Look:
             yield from map(_as_recorded, self._inside(record))
             return
         try:
-            source, data = load(found.path)
+            source, data = load(found.path, follow=found.path == self.root)
         except SourceError as error:
             source = record.source if record else Source(found.uri, "", "", found.modified_ns, found.size)
             yield from self._failed(source, record, error)
