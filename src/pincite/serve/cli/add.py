@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--include", action="append", default=[], metavar="GLOB", help="take only files that match")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave out what matches")
+    parser.add_argument("--label", action="append", default=[], help="only keys with this grant see what is added")
     parser.add_argument("--watch", action="store_true", help="keep going and follow changes until Ctrl-C")
     parser.add_argument(
         "--retry",
@@ -68,13 +69,15 @@ def _reports(args: argparse.Namespace, library: Library, progress: render.Progre
 
     if args.retry:
         return library.retrying(args.paths or None, tell=tell)
+    if args.label and args.retry:
+        raise UsageError("--retry takes no labels.", fix="Give labels with pincite label.")
     urls = [path for path in args.paths if path.lower().startswith(("http://", "https://"))]
     paths = [path for path in args.paths if path not in urls]
     adding = library.watch if args.watch else library.adding
-    fetched = chain.from_iterable(map(library.adding_url, urls))
+    fetched = chain.from_iterable((library.adding_url(url, labels=args.label) for url in urls))
     if not paths:
         return fetched
-    return chain(fetched, adding(paths, include=args.include, exclude=args.exclude, tell=tell))
+    return chain(fetched, adding(paths, include=args.include, exclude=args.exclude, labels=args.label, tell=tell))
 
 
 def pace_line(pace: Pace, seconds: float) -> str:

@@ -31,9 +31,16 @@ def run(args: argparse.Namespace) -> int:
             render.emit(row)
         else:
             state = record.status if record.status != "indexed" else f"version {record.version}"
-            render.say(f"{render.shown_path(record.source.uri)}  ({state}, {record.passages} passages)")
+            render.say(
+                f"{render.shown_path(record.source.uri)}  ({state}, {record.passages} passages{_labels(record.labels)})"
+            )
             if record.reason:
                 render.say(f"    {record.reason} {record.fix}".rstrip())
     if not records and not args.json:
         render.note("Nothing here. `pincite add PATH` adds documents.")
     return 0 if records else 1
+
+
+def _labels(labels: tuple[str, ...]) -> str:
+    """Say who sees a document, if not everyone."""
+    return f", labelled {', '.join(labels)}" if labels else ""
