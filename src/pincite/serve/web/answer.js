@@ -12,6 +12,7 @@ import { documentName, duration, fileName, line, plural, visible } from "./text.
  * @typedef {object} Shown what an answer can do
  * @property {(item: number) => void} evidence show an item of `items(answer)`
  * @property {() => void} why
+ * @property {(more: Record<string, any>) => Promise<any>} searched search for the question again as it was asked, explained
  * @property {(target?: string) => void} whyNot
  * @property {import("./app.js").App} app
  * @property {boolean} [streaming]
@@ -30,8 +31,7 @@ export function rendered(answer, can) {
     "div.answer",
     {},
     stale(answer),
-    el("div.sentences", {}, sentences(answer, open)),
-    conflicts(answer, open),
+    el("div.sentences", {}, withConflicts(sentences(answer, open), answer, open)),
     !can.streaming && [verdicts(answer), sources(answer, all, can), minded(answer), foot(answer, can)],
   );
 }
@@ -51,21 +51,34 @@ function verdicts(answer) {
   );
 }
 
-/** Sources that say different things, side by side. */
-function conflicts(answer, open) {
+/** Put the sources that a sentence is in conflict with behind its paragraph. @param {HTMLElement[]} nodes */
+function withConflicts(nodes, answer, open) {
   const place = new Map(answer.citations.map((citation) => [citation.number, citation]));
-  return answer.claims.map((claim, index) => {
+  for (const [index, claim] of answer.claims.entries()) {
     const sides = claim.verdict === "conflicting" ? claim.citations.map((number) => place.get(number)).filter(Boolean) : [];
-    if (sides.length < 2) return null;
-    return el(
-      "section.conflict",
-      { "aria-label": "Sources that conflict" },
-      el("h4", {}, icon("conflict"), "Your sources disagree"),
-      el("div.sides", {}, sides.map((citation) => el("blockquote", {}, el("p.reading", { dir: "auto", text: visible(citation.quote) }), el("footer.small", {}, el("b", { text: `${citation.number} ` }), `${placeOf(citation)} · version ${citation.version}`)))),
-      claim.problems.map((problem) => el("p.small", { text: line(problem) })),
-      button("Compare in context", { icon: "why", on: () => open(index) }),
+    const at = nodes.findLastIndex((node) => node.querySelector(`[data-claim="${index}"]`));
+    if (sides.length > 1) nodes.splice(at + 1, 0, conflict(sides, claim, () => open(index)));
+  }
+  return nodes;
+}
+
+/** Sources that say different things, side by side. */
+function conflict(sides, claim, open) {
+  const side = (citation) =>
+    el(
+      "blockquote",
+      {},
+      el("p.reading", { dir: "auto", text: visible(citation.quote) }),
+      el("footer.small", {}, el("span.numeral", { text: citation.number }), el("span", { dir: "auto", text: `${placeOf(citation)} · version ${citation.version}` })),
     );
-  });
+  return el(
+    "section.conflict",
+    { "aria-label": "Sources that conflict" },
+    el("h3", {}, icon("conflict"), "Your sources disagree"),
+    el("div.sides", {}, sides.map(side)),
+    claim.problems.map((problem) => el("p.small", { dir: "auto", text: line(problem) })),
+    button("Compare in context", { icon: "why", on: open }),
+  );
 }
 
 /** The cited places, by number. */

@@ -165,7 +165,7 @@ function watchConnection() {
       if (!(await fetch("/health", { cache: "no-store" })).ok) throw new Error("not yet");
       waiting = false;
       $("offline").hidden = true;
-      await start();
+      await (app.library ? refresh() : start()); // what the person has open stays as it is
     } catch {
       setTimeout(again, 2000);
     }

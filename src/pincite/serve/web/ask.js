@@ -1,6 +1,7 @@
 /** The view where questions are asked: a conversation, and the evidence beside it. */
 
 import { rendered } from "./answer.js";
+import { post } from "./api.js";
 import { composer } from "./composer.js";
 import * as conversations from "./conversations.js";
 import { button, dialog, el, emptyState, fill, icon, notice } from "./dom.js";
@@ -25,11 +26,15 @@ class Asking {
     this.app = app;
     this.thread = el("div.thread");
     this.welcome = el("div.welcome");
+    this.below = el("div.below");
     this.composer = composer({ onAsk: (question, options) => this.ask(question, options), onStop: () => this.run?.stop(), within: app.route.params.get("in") || "" });
-    this.frame = el("div.asking", {}, this.welcome, this.thread, el("div.dock", {}, this.composer.node));
+    this.frame = el("div.asking", {}, this.welcome, this.thread, el("div.dock", {}, this.composer.node), this.below);
     this.scrolled = 0;
     fill(root, this.frame);
-    this.known = () => this.conversation?.turns.length || fill(this.welcome, greeting(app));
+    this.known = () => {
+      fill(this.welcome, greeting(app));
+      fill(this.below, app.library?.documents > 0 && legend());
+    };
     document.addEventListener("pincite:library", this.known);
   }
 
@@ -55,7 +60,7 @@ class Asking {
   mode() {
     const begun = this.conversation.turns.length > 0;
     this.frame.classList.toggle("begun", begun);
-    this.welcome.hidden = begun;
+    this.welcome.hidden = this.below.hidden = begun;
     this.composer.hint(begun ? "Ask a follow-up" : "Ask about your documents");
   }
 
@@ -90,8 +95,13 @@ class Asking {
   /** What an answer's buttons do. */
   abilities(turn, body) {
     const { app } = this;
-    const whyNot = (target = "") => showWhy(turn, app, { target, asked: true });
-    return { app, whyNot, why: () => showWhy(turn, app, {}), evidence: (at) => showEvidence(turn.answer || this.run?.soFar(), at, { root: body, app, whyNot }) };
+    const searched = (more) => {
+      const { mode, where } = turn.options;
+      const { turns } = this.conversation;
+      return post("/v1/search", { question: turn.question, explain: true, mode, where, history: conversations.history(turns.slice(0, turns.indexOf(turn))), ...more });
+    };
+    const whyNot = (target = "") => showWhy(turn, searched, { target, asked: true });
+    return { app, searched, whyNot, why: () => showWhy(turn, searched, {}), evidence: (at) => showEvidence(turn.answer || this.run?.soFar(), at, { root: body, app, whyNot }) };
   }
 
   /** @param {Run} run @param {HTMLElement} body */
@@ -198,8 +208,16 @@ function told({ answer, stopped, error }) {
 function greeting(app) {
   if (!app.library) return null;
   if (!app.library.documents) return bare(app);
-  const legend = ["supported", "partly", "unsupported", "conflicting"].map((verdict) => el("li", {}, el("span.chip", { class: verdict }, icon(VERDICTS[verdict].sign), el("span", { text: VERDICTS[verdict].word })), el("span.small", { text: VERDICTS[verdict].means })));
-  return [el("h1", { text: "Ask your documents" }), el("p.lead", { text: "Every sentence of the answer is checked, and pinned to the exact words that it comes from." }), el("ul.legend", { "aria-label": "What the signs behind sentences mean" }, legend)];
+  return [el("h1", { text: "Ask your documents" }), el("p.lead", { text: "Every sentence of the answer is checked, and pinned to the exact words that it comes from." })];
+}
+
+/** What the signs mean. */
+function legend() {
+  const rows = ["supported", "partly", "unsupported", "conflicting"].map((verdict) => {
+    const { sign, word, means } = VERDICTS[verdict];
+    return el("li", {}, el("span.chip", { class: verdict }, icon(sign), el("span", { text: word })), el("span.small", { text: means }));
+  });
+  return el("ul.legend", { "aria-label": "What the signs behind sentences mean" }, rows);
 }
 
 /** Nothing to ask yet. */

@@ -62,6 +62,7 @@ export function composer({ onAsk, onStop, within = "" }) {
     input.value = "";
     grow();
     open(false);
+    if (!matchMedia("(hover: hover)").matches) input.blur(); // a keyboard on the screen would hide the answer
     onAsk(question, asked(chosen));
   };
   const key = (event) => {

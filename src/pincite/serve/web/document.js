@@ -194,9 +194,8 @@ async function image(figure, one, version, signal) {
   const place = figure.firstElementChild;
   try {
     const bytes = await api.blob(api.address(path(one.id, `/pages/${n}.png`), { version }), signal);
-    const reader = new FileReader(); // a data: URL, as the page's policy has no blob: images
-    reader.onload = () => place.replaceWith(el("img", { src: reader.result, alt: `Page ${n} of ${documentName(one)}` }));
-    reader.readAsDataURL(bytes);
+    const src = URL.createObjectURL(bytes);
+    place.replaceWith(el("img", { src, alt: `Page ${n} of ${documentName(one)}`, on: { load: () => URL.revokeObjectURL(src) } }));
   } catch (failure) {
     if (failure.name !== "AbortError") fill(place, failed(failure, () => (fill(place, loading(`Page ${n}`)), image(figure, one, version, signal))));
   }

@@ -47,7 +47,7 @@ export function fill(node, ...children) {
   return node;
 }
 
-/** Strokes on a 24 x 24 grid. */
+/** Strokes on a 24 x 24 grid; what stands behind "|" is filled. */
 const ICONS = {
   ask: "M21 12a8 8 0 0 1-11.5 7.2L4 21l1.6-4.6A8 8 0 1 1 21 12z",
   library: "M4 5a2 2 0 0 1 2-2h3v18H6a2 2 0 0 1-2-2zM9 3h5v18H9zM14.5 4.5l3.9-1 4 16-3.9 1z",
@@ -61,7 +61,7 @@ const ICONS = {
   forward: "M9 5l7 7-7 7",
   down: "M6 9l6 6 6-6",
   check: "M5 12.5l4.5 4.5L19 7.5",
-  half: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
+  half: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z|M12 4a8 8 0 0 0 0 16z",
   cross: "M7 7l10 10M17 7 7 17",
   conflict: "M8 7h12l-3-3M16 17H4l3 3",
   none: "M7 12h10",
@@ -97,9 +97,12 @@ export function icon(name, label = "") {
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", label);
   } else svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", ICONS[name] || ICONS.info);
-  svg.append(path);
+  for (const [index, strokes] of (ICONS[name] || ICONS.info).split("|").entries()) {
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", strokes);
+    if (index) path.setAttribute("fill", "currentColor");
+    svg.append(path);
+  }
   return svg;
 }
 

@@ -2,7 +2,7 @@
 
 import { save } from "./api.js";
 import * as conversations from "./conversations.js";
-import { button, confirmed, dialog, el, fill } from "./dom.js";
+import { button, confirmed, dialog, el, fill, icon } from "./dom.js";
 
 let list = el("ul");
 let current = "";
@@ -10,7 +10,8 @@ let current = "";
 /** @param {HTMLElement} root @param {import("./app.js").App} app */
 export function mount(root, app) {
   const none = el("p.none.small.muted", { text: "Your questions will be kept here, in this browser only." });
-  fill(root, el("h2", { text: "Conversations" }), none, list);
+  const anew = el("a.new", { href: "#/", "aria-label": "New conversation", title: "New conversation (n)" }, icon("plus"));
+  fill(root, el("div.row.spread", {}, el("h2", { text: "Conversations" }), anew), none, list);
   const show = async () => {
     const all = await conversations.list();
     none.hidden = all.length > 0;

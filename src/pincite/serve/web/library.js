@@ -34,7 +34,7 @@ class List {
     this.asking = new AbortController();
     this.tray = el("div.tray");
     this.tools = el("div.tools");
-    this.banner = el("div");
+    this.banner = el("div.stack.tight");
     this.rows = el("ul.docs", { "aria-label": "Documents" });
     this.count = el("p.small.muted", { id: "count" });
     this.more = el("div.more");
@@ -58,7 +58,7 @@ class List {
     return el(
       "header.page-head", {},
       el("div", {}, el("h1", { text: "Library" }), el("p", { text: "The documents that answers come from." })),
-      this.app.canEdit && el("div.row", {}, addButtons(this.app), button("Folders", { icon: "folder", on: () => watched(this.app), title: "Folders of this computer that are kept up to date" })),
+      this.app.canEdit && el("div.row", {}, addButtons(this.app), button("Followed folders", { icon: "clock", kind: "quiet", on: () => watched(this.app), title: "Folders of this computer that are kept up to date" })),
     );
   }
 

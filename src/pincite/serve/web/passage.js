@@ -71,7 +71,7 @@ export function contextPane(place, marked, context) {
   const show = (given, around) => {
     const more = given.more && around < MOST && button("Show more around it", { kind: "quiet", icon: "plus", on: () => widen(around * 3) });
     fill(pane, contextShown(given, marked), more && el("div.row", {}, more));
-    pane.querySelector("mark, .passage")?.scrollIntoView({ block: "center" });
+    centre(pane);
   };
   const widen = async (around) => {
     try {
@@ -80,9 +80,18 @@ export function contextPane(place, marked, context) {
       fill(pane, failed(failure, () => widen(around)));
     }
   };
-  requestAnimationFrame(() => pane.querySelector("mark, .passage")?.scrollIntoView({ block: "center" }));
+  requestAnimationFrame(() => centre(pane)); // once it is on the page and has a height
   show(context, AROUND);
   return pane;
+}
+
+/** Scroll a pane, and nothing around it, until what is marked stands in its middle. @param {Element} pane */
+function centre(pane) {
+  const [box, marked] = [pane.querySelector(".context, .paper-scroll"), pane.querySelector("mark, .box, .passage")];
+  if (!box || !marked) return;
+  const [outer, inner] = [box.getBoundingClientRect(), marked.getBoundingClientRect()];
+  box.scrollTop += inner.top - outer.top - Math.max(24, (outer.height - inner.height) / 2);
+  box.scrollLeft += inner.left - outer.left - Math.max(24, (outer.width - inner.width) / 2);
 }
 
 /** Bytes as an address that an image may have: the page's policy knows no other. @param {Blob} bytes */
@@ -107,7 +116,8 @@ export function pagePane(place) {
     try {
       const [bytes, { boxes }] = await Promise.all([blob(`${base}.png?version=${place.version}&scale=2`), get(`${base}/boxes`, asked)]);
       fill(pane, ...painted(String(await dataUrl(bytes)), boxes, place.page));
-      pane.querySelector(".box")?.scrollIntoView({ block: "center" });
+      await pane.querySelector("img")?.decode();
+      centre(pane);
     } catch (failure) {
       fill(pane, failed(failure, show));
     }
@@ -127,7 +137,7 @@ function painted(image, boxes, page) {
   const zoom = button("Larger", { kind: "quiet", icon: "search", "aria-pressed": "false", on: () => {
     const large = sheet.classList.toggle("large");
     zoom.setAttribute("aria-pressed", String(large));
-    sheet.querySelector(".box")?.scrollIntoView({ block: "center", inline: "center" });
+    centre(/** @type {Element} */ (sheet.closest(".page-pane")));
   } });
   return [el("div.paper-scroll", { tabindex: 0, role: "region", "aria-label": `Page ${page}` }, sheet), el("div.row.spread", {}, el("span.small.muted", { text: boxes.length ? `Page ${page}` : `Page ${page}. The words could not be placed on it.` }), zoom)];
 }

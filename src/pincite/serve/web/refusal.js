@@ -1,8 +1,7 @@
 /** "Not in these documents": what was looked at, and why it does not do. */
 
-import { post } from "./api.js";
 import { placeOf } from "./conversations.js";
-import { button, el, fill, icon, notice } from "./dom.js";
+import { button, el, fill, icon } from "./dom.js";
 import { line, plural, visible } from "./text.js";
 
 /**
@@ -18,7 +17,7 @@ export function refusal(answer, can) {
     el("h3", {}, icon("search"), "Not in these documents"),
     el("p.reading", { text: lookedAt(answer) }),
     missing.length > 0 && el("p", {}, "No passage found mentions ", missing.map((term) => [el("span.tag.bad", { dir: "auto" }, icon("cross"), line(term)), " "])),
-    answer.findings.map((finding) => notice("info", line(finding.message), { fix: line(finding.fix) })),
+    answer.findings.map((finding) => el("p.small.muted", { dir: "auto", text: `${line(finding.message)} ${line(finding.fix)}` })),
     answer.nearest.length > 0 && nearest(answer, can),
     el(
       "div.row",
@@ -46,7 +45,8 @@ function nearest(answer, can) {
     const terms = el("p.terms.small");
     return { hit, terms, card: el("li", {}, el("button.near", { type: "button", on: { click: () => can.evidence(index) } }, el("span.small.muted", { dir: "auto", text: placeOf(hit) }), el("span.reading", { dir: "auto", text: line(visible(hit.text), 220) })), terms) };
   });
-  post("/v1/search", { question: answer.question, explain: true })
+  can
+    .searched({})
     .then((found) => {
       for (const { hit, terms } of cards) {
         const told = found.hits.find((other) => other.passage_id === hit.passage_id);
@@ -56,7 +56,7 @@ function nearest(answer, can) {
     .catch(() => {
       for (const { terms } of cards) terms.remove(); // they are an extra; the passages stand without them
     });
-  return el("section.nearest", {}, el("h4", { text: "What came closest" }), el("ol.plain", {}, cards.map(({ card }) => card)));
+  return el("section.nearest", {}, el("h3.small.muted", { text: "What came closest" }), el("ol.plain", {}, cards.map(({ card }) => card)));
 }
 
 /** Which terms of the question a passage has, and which it lacks. @param {{matched: string[], lacking: string[]}} told */

@@ -109,7 +109,7 @@ function comparison({ a, b, differences, changed, only_a: onlyA, only_b: onlyB }
 /** @param {any} one */
 function change({ question, before, after }) {
   const side = (words, each) => el("div.side", {}, el("p.small.muted", {}, words, " ", stageTag(each)), el("p", { dir: "auto", text: line(each.answer || "no answer", 400) }));
-  return el("li", {}, el("p.question", { dir: "auto", text: line(question, 300) }), el("div.sides", {}, side("Before", before), side("Now", after)));
+  return el("li", {}, el("p.asked", { dir: "auto", text: line(question, 300) }), el("div.sides", {}, side("Before", before), side("Now", after)));
 }
 
 const stageTag = ({ stage, label }) => el("span.tag", { class: RIGHT.includes(stage) ? "good" : "bad", text: label });
@@ -131,7 +131,7 @@ function caseList(node, run, stage, app) {
 /** A case with its why; built when it is opened. */
 function caseDetails(one, label) {
   const inside = el("div.stack");
-  const box = el("details.card.case", {}, el("summary", {}, el("bdi", { class: "question", text: line(one.question, 300) }), stageTag({ stage: one.stage, label })), inside);
+  const box = el("details.card.case", {}, el("summary", {}, el("bdi", { class: "asked", text: line(one.question, 300) }), stageTag({ stage: one.stage, label })), inside);
   box.addEventListener("toggle", () => box.open && !inside.childElementCount && fill(inside, why(one)), { once: true });
   return box;
 }

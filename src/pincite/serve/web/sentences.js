@@ -2,6 +2,7 @@
 
 import { el, icon } from "./dom.js";
 import { addresses, linkable, parse } from "./markdown.js";
+import { preview } from "./preview.js";
 import { units, visible } from "./text.js";
 
 /** What a verdict is called, its sign, and what it means. */
@@ -30,8 +31,20 @@ export function sentences(answer, open) {
   });
   const passages = [...answer.citations.map((c) => c.quote), ...(answer.evidence || []).map((e) => e.text)];
   const ctx = { text: answer.text, claims, lacking: claims.flatMap((c) => lackingIn(c, answer.text)), passages, open, told: new Set(), answer };
-  return arranged(parse(answer.text), ctx);
+  return labelled(arranged(parse(answer.text), ctx), claims, answer);
 }
+
+/** Where quotes come before the model's own sentences, say which is which. */
+function labelled(nodes, claims, answer) {
+  const quotes = new Set(answer.citations.map((citation) => flat(citation.quote)));
+  const own = claims.filter(({ start, end }) => !quotes.has(flat(answer.text.slice(start, end))));
+  if (!own.length || own.length === claims.length || own[0].index === 0) return nodes;
+  const first = nodes.findIndex((node) => node.querySelector(`[data-claim="${own[0].index}"]`));
+  const label = (words) => el("p.whose", { text: words });
+  return [label("In the words of your documents"), ...nodes.slice(0, first), label("In the model’s words"), ...nodes.slice(first)];
+}
+
+const flat = (text) => text.replace(/\s+/g, " ").trim();
 
 /** Put blocks into paragraphs and lists. */
 function arranged(blocks, ctx) {
@@ -65,7 +78,7 @@ function inlines(block, ctx) {
   const out = [];
   let open = null; // the sentence being filled
   const close = () => {
-    if (open && (open.claim === null || lastIn(block, open.claim))) out.push(chipOf(open.claim, ctx));
+    if (open && (open.claim === null || lastIn(block, open.claim))) out.push("\u2060", chipOf(open.claim, ctx)); // joined: no break before it
     open = null;
   };
   for (const run of block.runs) {
@@ -134,9 +147,10 @@ function chipOf(claim, ctx) {
   const { word, sign, means } = VERDICTS[verdict];
   const numbers = citations.join(" ");
   const label = `${word}${citations.length ? `, source ${citations.join(" and ")}` : ""}. Show the evidence.`;
+  const cited = ctx.answer.citations.find((citation) => citation.number === citations[0]);
   return el(
     "button.chip",
-    { type: "button", class: verdict, "aria-label": label, title: means, data: { claim: claim.index }, on: { click: () => ctx.open(claim.index) } },
+    { type: "button", class: verdict, "aria-label": label, title: cited ? null : means, data: { claim: claim.index }, on: { click: () => ctx.open(claim.index), ...(cited && preview(cited, means)) } },
     icon(sign),
     verdict !== "supported" && el("span", { text: word }),
     numbers && el("span.numbers", { text: numbers }),

@@ -28,15 +28,18 @@ const STAGES = {
 
 /**
  * @param {import("./conversations.js").Turn} turn
- * @param {import("./app.js").App} app
+ * @param {(more: Record<string, any>) => Promise<any>} searched search for it again
  * @param {{target?: string, asked?: boolean}} focus `asked`: go to "why not this document?" at once
  */
-export function showWhy(turn, app, { target = "", asked = false }) {
+export function showWhy(turn, searched, { target = "", asked = false }) {
   const { answer } = turn;
   const not = whyNot(turn, target);
   const cands = el("section.why-part", {}, el("h3", { text: "What was found" }), loading("Searching again, to show the lists…"));
-  openSide("Why this answer", { body: el("div.why", {}, stages(answer.trace), cut(answer), cands, not) });
-  candidates(turn, cands);
+  const parts = [stages(answer.trace), cut(answer), cands, not].filter(Boolean);
+  const to = (part) => part.scrollIntoView({ block: "start" });
+  const jump = parts.map((part) => button(part.querySelector("h3").firstChild.textContent, { on: () => to(part) }));
+  openSide("Why this answer", { body: el("div.why", {}, el("nav.row.jump", { "aria-label": "Parts" }, jump), parts) });
+  candidates(turn, searched, cands);
   if (asked) {
     not.scrollIntoView({ block: "start" });
     not.querySelector("input")?.focus({ preventScroll: true });
@@ -70,29 +73,32 @@ function cut(answer) {
 }
 
 /** The candidates with their place in each list. */
-async function candidates(turn, part) {
+async function candidates(turn, searched, part) {
   const heading = /** @type {Element} */ (part.firstElementChild);
-  const { mode, where } = turn.options;
   try {
-    const found = await post("/v1/search", { question: turn.question, explain: true, limit: 20, ...(mode ? { mode } : {}), ...(where ? { where } : {}) });
+    const found = await searched({ limit: SHOWN });
+    const went = turn.answer.trace.stages.find((stage) => stage.name === "passages")?.passages ?? SHOWN;
     const lists = [...new Set(found.hits.flatMap((hit) => Object.keys(hit.ranks)))];
     const cited = new Set(turn.answer.citations.map((citation) => citation.passage_id));
     const given = new Set((turn.answer.evidence || []).map((item) => item.passage_id));
-    fill(part, heading, found.hits.length ? el("ol.hits", {}, found.hits.map((hit) => candidate(hit, lists, cited, given))) : el("p.muted", { text: "Nothing was found." }));
+    fill(part, heading, found.hits.length ? el("ol.hits", {}, found.hits.map((hit) => candidate(hit, lists, cited, given, went))) : el("p.muted", { text: "Nothing was found." }));
   } catch (failure) {
-    fill(part, heading, failed(failure, () => candidates(turn, part)));
+    fill(part, heading, failed(failure, () => candidates(turn, searched, part)));
   }
 }
 
+const SHOWN = 20; // candidates
 const LISTS = { vector: "meaning", keyword: "words", fused: "merged", rerank: "read again" };
 
-function candidate(hit, lists, cited, given) {
-  const use = cited.has(hit.passage_id) ? el("span.tag.good", {}, icon("check"), "cited") : given.has(hit.passage_id) ? el("span.tag.accent", { text: "given to the model" }) : null;
+function candidate(hit, lists, cited, given, went) {
+  let use = el("span.tag", { text: hit.rank > went ? "cut: not among the best" : "read, not used" });
+  if (cited.has(hit.passage_id)) use = el("span.tag.good", {}, icon("check"), "cited");
+  else if (given.has(hit.passage_id)) use = el("span.tag.accent", { text: "given to the model" });
   const places = lists.map((list) => (hit.ranks[list] ? `${LISTS[list] || list} #${hit.ranks[list]}${hit.scores[list] === undefined ? "" : ` (${hit.scores[list].toFixed(2)})`}` : `not by ${LISTS[list] || list}`));
   return el(
     "li",
-    {},
-    el("details", {}, el("summary", {}, el("span.numeral", { text: hit.rank }), el("span.name", { dir: "auto", text: documentName(hit) }), use), el("p.small.muted", { dir: "auto", text: placeOf(hit) }), el("p.small", { text: places.join(" · ") }), el("p.small", {}, termTags(hit)), el("p.reading", { dir: "auto", text: line(visible(hit.text), 400) })),
+    { class: hit.rank > went ? "over" : "" },
+    el("details", {}, el("summary", {}, el("span.numeral", { text: hit.rank }), el("span.name", { dir: "auto" }, documentName(hit), el("span.small.muted", { text: hit.page ? ` p. ${hit.page}` : ` l. ${hit.line_from}` })), use), el("p.small.muted", { dir: "auto", text: placeOf(hit) }), el("p.small", { text: places.join(" · ") }), el("p.small", {}, termTags(hit)), el("p.reading", { dir: "auto", text: line(visible(hit.text), 400) })),
   );
 }
 
