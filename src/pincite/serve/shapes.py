@@ -150,6 +150,7 @@ def record_json(record: Any) -> dict[str, Any]:
         "modified": instant(record.source.modified_ns),
         "added": instant(record.added_ns),
         "checked": instant(record.checked_ns),
+        "labels": list(record.labels),
         "stale": record.status == "failed" and record.version > 0,
     }
 
