@@ -68,7 +68,7 @@ def allowed(module: str, name: str) -> bool:
         return within(name, ("types", "errors", "place"))
     if top == "settings":
         return within(name, ("errors",))
-    return top in ("library", "writing", "manage", "opening", "") or module == "__init__"
+    return top in ("library", "holdings", "uploading", "writing", "manage", "opening", "") or module == "__init__"
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)

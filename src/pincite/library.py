@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,18 +10,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from pincite.acquire.read import uri_of
-from pincite.build.roots import Paths, paths_of, uri_named, within
-from pincite.errors import EmptyQuestion, LibraryError, ModelError, NotInLibrary
+from pincite.build.roots import Paths, paths_of, within
+from pincite.errors import EmptyQuestion, LibraryError, ModelError
 from pincite.find.followup import FollowUp, understand
 from pincite.find.search import search
+from pincite.holdings import Holdings
 from pincite.models.protocols import Encoder
 from pincite.settings import Settings, changed
 from pincite.stop import check_stop
 from pincite.store.filters import Filter
-from pincite.store.protocol import SourceRecord, Stats
 from pincite.types import (
     Answer,
-    Document,
     DoneEvent,
     Event,
     Finding,
@@ -35,7 +33,6 @@ from pincite.types import (
     Trace,
     Turn,
 )
-from pincite.uploading import Uploading
 
 if TYPE_CHECKING:
     from pincite.find.search import Ranking
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
     from pincite.reports import Why
 
 
-class Library(Uploading):
+class Library(Holdings):
     """Documents, and answers from them. Use it in a ``with`` statement, or close it."""
 
     def search(
@@ -239,10 +236,6 @@ class Library(Uploading):
         asked = self.asked(question, **options)
         return why(Target(self.uri(target), quote), asked, self.store)
 
-    def uri(self, target: str | Path) -> str:
-        """Give the URI that a URI, a document's id or a path stands for; it need not be in the library."""
-        return uri_named(self.store, target)
-
     def terms(self, question: str, passage: Passage) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Tell which terms of a question a passage has, and which it lacks, as keyword search sees them."""
         from pincite.find.explain import terms_of
@@ -307,60 +300,6 @@ class Library(Uploading):
     def _stale(self) -> tuple[StaleSource, ...]:
         """List what is searched in a version that may not be the newest."""
         return tuple(StaleSource(r.source.uri, r.version, r.reason, r.fix) for r in self.store.failed() if r.version)
-
-    def list(self, target: str | Path | None = None) -> builtins.list[SourceRecord]:
-        """List the sources, or those at or below a path or URI, by URI."""
-        if target is None:
-            return builtins.list(self.store.sources())
-        uri = uri_named(self.store, target).rstrip("/")
-        return [
-            r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith((uri + "/", uri + "!"))
-        ]
-
-    def document(self, target: str | Path, version: int | None = None) -> Document:
-        """Give a document.
-
-        Args:
-            target: a URI, a document's id, or a path.
-            version: which one; None takes the newest.
-
-        Returns:
-            The document.
-
-        Raises:
-            NotInLibrary: no such document or version.
-        """
-        return self.store.document(uri_named(self.store, target), version)
-
-    def passage(self, passage_id: str) -> Passage:
-        """Give a current passage.
-
-        Args:
-            passage_id: as hits and citations name it.
-
-        Returns:
-            The passage.
-
-        Raises:
-            NotInLibrary: no such passage now.
-        """
-        uri = uri_named(self.store, passage_id.partition("@")[0])
-        for passage in self.store.passages_of(uri):
-            if passage.id == passage_id:
-                return passage
-        raise NotInLibrary(f"There is no passage {passage_id} now.", fix="Its document may have changed; search again.")
-
-    def page_image(self, passage_id: str) -> bytes:
-        """Paint the page on which a PDF's passage starts, with the passage boxed, as PNG; SourceError if that fails."""
-        from pincite.acquire.readers.pdf_boxes import page_image
-
-        passage = self.passage(passage_id)
-        document = self.document(passage.uri, passage.version)
-        return page_image(document, passage.start, passage.end, password=self.password)
-
-    def stats(self) -> Stats:
-        """Count documents, passages and vectors."""
-        return self.store.stats()
 
     # --- the end
 

@@ -75,6 +75,24 @@ def test_a_document_comes_back_as_it_was(store: Store) -> None:
     assert (receipt.version, receipt.passages, receipt.added) == (1, 2, 2)
 
 
+def test_versions_are_listed_oldest_first(store: Store) -> None:
+    for texts in (["one"], ["one", "two"], ["one", "two"], ["three"]):
+        document, spans = make("file:///v.md", texts)
+        source = replace(document.source, content_hash="-".join(texts))
+        store.put_document(replace(document, source=source, title=texts[-1]), spans, {}, "")
+    found = store.versions("file:///v.md")
+    assert [(each.version, each.title, each.content_hash) for each in found] == [
+        (1, "one", "one"),
+        (2, "two", "one-two"),
+        (3, "three", "three"),
+    ]
+    assert all(each.added_ns > 0 for each in found)
+    assert store.versions("file:///none.md") == []
+    store.put_labels("file:///v.md", ["hr"])
+    assert store.versions("file:///v.md", grants=frozenset({"it"})) == []
+    assert len(store.versions("file:///v.md", grants=frozenset({"hr"}))) == 3
+
+
 @given(
     paragraphs=st.lists(st.text(st.characters(), min_size=1, max_size=60), max_size=6),
     later=st.lists(st.text(st.characters(), min_size=1, max_size=60), max_size=6),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pincite.errors import AccessDenied
 from pincite.reports import Check
 from pincite.store.filters import Filter
-from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats, Store
+from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats, Store, VersionRecord
 from pincite.types import Candidate, Document, Passage, Source, Span
 
 _OPEN_NOTES = frozenset({"readers"})  # notes that say nothing of any document: of how readers were improved
@@ -118,6 +118,10 @@ class AllowedStore:
     def document(self, uri: str, version: int | None = None, *, grants: Grants = None) -> Document:
         """Give any version of a document that is shown now."""
         return self._store.document(uri, version, grants=self._grants)
+
+    def versions(self, uri: str, *, grants: Grants = None) -> list[VersionRecord]:
+        """List the versions of a document that is shown."""
+        return self._store.versions(uri, grants=self._grants)
 
     def passages(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, Passage]:
         """Give those of the passages that are shown."""

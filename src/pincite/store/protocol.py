@@ -39,6 +39,17 @@ class SourceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionRecord:
+    """What the catalogue knows of one version of a document."""
+
+    version: int
+    title: str
+    content_hash: str
+    size: int  # bytes
+    added_ns: int  # when it was committed
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """What one committed write did."""
 
@@ -173,6 +184,10 @@ class Store(Protocol):
         Raises:
             NotInLibrary: no such document or version.
         """
+        ...
+
+    def versions(self, uri: str, *, grants: Grants = None) -> list[VersionRecord]:
+        """List the versions of a document, oldest first; [] when there is none."""
         ...
 
     def passages(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, Passage]:

@@ -80,6 +80,35 @@ def boxes(data: bytes, pages: Sequence[Page], start: int, end: int, *, password:
     return sorted([tuple(box) for box in found] + list(_recognised(pages, start, end)), key=lambda box: box[0])
 
 
+def fractions(
+    data: bytes, pages: Sequence[Page], start: int, end: int, *, password: str = ""
+) -> list[tuple[float, float, float, float]]:
+    """Give the boxes around the words of a span as fractions of the page.
+
+    Args:
+        data: the PDF.
+        pages: one page of its reading.
+        start: where the span starts in the text.
+        end: where it ends.
+        password: opens the file if it is encrypted.
+
+    Returns:
+        (left, upper, right, lower), each from 0 to 1, one for each line, in order.
+
+    Raises:
+        SourceError: the file cannot be read, or not in time.
+    """
+    found = boxes(data, pages, start, end, password=password)
+    if not found:
+        return []
+    width, height = call_in_child("pdf_boxes", "page_size", data, page=found[0][0], password=password)
+
+    def share(side: float, whole: float) -> float:
+        return min(max(side / whole, 0.0), 1.0)
+
+    return [(share(x0, width), share(y0, height), share(x1, width), share(y1, height)) for _, x0, y0, x1, y1 in found]
+
+
 def painted(data: bytes, page: int, found: Sequence[Box], scale: float, *, password: str = "") -> bytes:
     """Paint a page (from 1) with boxes; see ``page_image``."""
     image = call_in_child("pdf_boxes", "paint", data, page=page, found=list(found), scale=scale, password=password)
@@ -141,6 +170,13 @@ def find_boxes(data: bytes, spans: list[tuple[int, int, int]], password: str = "
                 own = [(first, count) for of, first, count in spans if of == number]
                 found += [(number, *box) for box in _boxes_of_page(page, own, raw, glyphs, frame)]
     return found
+
+
+def page_size(data: bytes, page: int, password: str = "") -> tuple[float, float]:
+    """Measure a page (from 1) as displayed: width and height in points, at least 1."""
+    with closing(opened(data, password)) as document, closing(document[page - 1]) as shown:
+        width, height = shown.get_size()
+        return max(width, 1.0), max(height, 1.0)
 
 
 def _boxes_of_page(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pincite.errors import NotInLibrary
 from pincite.store.hashing import embedding_hash
-from pincite.store.protocol import Grants, SourceRecord, Stats
+from pincite.store.protocol import Grants, SourceRecord, Stats, VersionRecord
 from pincite.store.sqlite.labels import seen
 from pincite.store.sqlite.schema import (
     CONTENT_BITS,
@@ -157,6 +157,16 @@ def document(connection: apsw.Connection, uri: str, version: int | None, grants:
         unpack_json(metadata),
         unpack(language),
     )
+
+
+def versions(connection: apsw.Connection, uri: str, grants: Grants) -> list[VersionRecord]:
+    """List the versions of a document, oldest first."""
+    rows = connection.execute(
+        "SELECT v.version, v.title, v.content_hash, v.size, v.added_ns FROM documents d"  # noqa: S608
+        f" JOIN versions v ON v.document = d.key WHERE d.uri = ? AND {seen(connection, grants)} ORDER BY v.version",
+        (pack(uri),),
+    )
+    return [VersionRecord(number, unpack(title), unpack(digest), *rest) for number, title, digest, *rest in rows]
 
 
 def version_text(connection: apsw.Connection, body: int) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pincite.reports import Check
 from pincite.store.filters import Filter
-from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats
+from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats, VersionRecord
 from pincite.store.sqlite import labels, reads, writes
 from pincite.store.sqlite import vectors as stored_vectors
 from pincite.store.sqlite.database import Database, open_database
@@ -208,6 +208,11 @@ class SqliteStore:
         """Give one version of a document, the newest by default; NotInLibrary if there is none."""
         with self._database.read() as connection:
             return reads.document(connection, uri, version, grants)
+
+    def versions(self, uri: str, *, grants: Grants = None) -> list[VersionRecord]:
+        """List the versions of a document, oldest first; [] when there is none."""
+        with self._database.read() as connection:
+            return reads.versions(connection, uri, grants)
 
     def passages(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, Passage]:
         """Give current passages; keys that are gone are absent."""
