@@ -16,13 +16,15 @@ from pincite.library import Library
 from tests.fakes import HashEncoder
 
 LABELS = ("hr", "board", "lab")
-WORDS = (
-    "river bridge gauge pump valve weir dam flood water level sensor repair invoice budget salary contract engine "
-    "ferry harbour lock canal pressure litre metre winter summer inspection report notice crew shift"
-).split()
-GERMAN = (
-    "der die das Fluss Brücke Pegel Pumpe Ventil Wehr Damm Hochwasser Wasser und ist nicht ein eine Reparatur".split()
-)
+WORDS = [
+    *("river", "bridge", "gauge", "pump", "valve", "weir", "dam", "flood", "water", "level", "sensor", "repair"),
+    *("invoice", "budget", "salary", "contract", "engine", "ferry", "harbour", "lock", "canal", "pressure", "litre"),
+    *("metre", "winter", "summer", "inspection", "report", "notice", "crew", "shift"),
+]
+GERMAN = [
+    *("der", "die", "das", "Fluss", "Brücke", "Pegel", "Pumpe", "Ventil", "Wehr", "Damm", "Hochwasser", "Wasser"),
+    *("und", "ist", "nicht", "ein", "eine", "Reparatur"),
+]
 FORGOTTEN = {"seconds", "key", "sequence", "added_ns", "checked_ns", "modified_ns", "modified_at", "path"}
 
 
