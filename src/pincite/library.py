@@ -269,9 +269,6 @@ class Library(Holdings):
 
     def _caught_up(self, paths: Paths | None) -> tuple[StaleSource, ...]:
         """Refresh; what cannot be written or embedded now does not stop a search, which then says that it is behind."""
-        if self._taking:
-            reason = "Documents are being read just now; what else changed on disk is not looked for meanwhile."
-            return (StaleSource(uri_of(self.path), 0, reason, "Ask again when they are read."),)
         try:
             if paths is not None or self.patience is None:
                 self.refresh(paths)

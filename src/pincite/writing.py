@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import RLock, get_ident
+from threading import RLock
 from typing import Any, Self
 
 from pincite.access import OWNER, Principal, Role, labels_of
@@ -39,23 +39,6 @@ def silent(_: Pace) -> None:
     """Tell nobody."""
 
 
-class Taking:
-    """Tells the other threads that one takes documents in, which may last for hours."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._thread = 0
-
-    def __enter__(self) -> None:
-        self._thread = get_ident()
-
-    def __exit__(self, *_: object) -> None:
-        self._thread = 0
-
-    def __bool__(self) -> bool:
-        return self._thread not in (0, get_ident())
-
-
 class Writing:
     """Documents that come, change and go. ``Library`` adds the questions."""
 
@@ -83,7 +66,6 @@ class Writing:
         self.patience: float | None = None  # seconds that a question waits for changes on disk; None: until they are in
         self._fresh = Fresh(self.refresh)
         self._lock = RLock()  # one sync runs at a time
-        self._taking = Taking()
 
     @property
     def uploads(self) -> Uploads:
@@ -205,8 +187,8 @@ class Writing:
     def _locked(
         self, reports: Iterator[SourceReport], build: Build, then: Callable[[], None] = lambda: None
     ) -> Iterator[SourceReport]:
-        """Pass reports on while no other sync runs, and embed what is left; searches meanwhile do not wait for it."""
-        with self._lock, self._taking:
+        """Pass reports on while no other sync runs, and embed what is left."""
+        with self._lock:
             yield from reports
             then()
             self._embed_rest(build)
