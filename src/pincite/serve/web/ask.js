@@ -24,11 +24,12 @@ class Asking {
   /** @param {HTMLElement} root @param {import("./app.js").App} app */
   constructor(root, app) {
     this.app = app;
+    this.heading = el("h1.visually-hidden");
     this.thread = el("div.thread");
     this.welcome = el("div.welcome");
     this.below = el("div.below");
     this.composer = composer({ onAsk: (question, options) => this.ask(question, options), onStop: () => this.run?.stop(), within: app.route.params.get("in") || "" });
-    this.frame = el("div.asking", {}, this.welcome, this.thread, el("div.dock", {}, this.composer.node), this.below);
+    this.frame = el("div.asking", {}, this.welcome, this.heading, this.thread, el("div.dock", {}, this.composer.node), this.below);
     this.scrolled = 0;
     fill(root, this.frame);
     this.known = () => {
@@ -47,7 +48,6 @@ class Asking {
       return;
     }
     this.conversation = conversation;
-    this.app.title(conversation.title || "Ask");
     this.known();
     this.mode();
     for (const turn of conversation.turns) this.add(turn, runOf(id)?.turn === turn ? runOf(id) : undefined);
@@ -60,6 +60,9 @@ class Asking {
   mode() {
     const begun = this.conversation.turns.length > 0;
     this.frame.classList.toggle("begun", begun);
+    this.heading.hidden = !begun;
+    this.heading.textContent = this.conversation.title || "Conversation";
+    this.app.title(begun ? this.heading.textContent : "Ask");
     this.welcome.hidden = this.below.hidden = begun;
     this.composer.hint(begun ? "Ask a follow-up" : "Ask about your documents");
   }
@@ -74,7 +77,6 @@ class Asking {
       app.route = { view: "c", id: conversation.id, params: new URLSearchParams() };
     }
     history.mark(conversation.id);
-    app.title(line(question, 60));
     this.mode();
     closeSide();
     this.add(run.turn, run).scrollIntoView({ block: "start", behavior: "smooth" });

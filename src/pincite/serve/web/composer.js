@@ -66,8 +66,11 @@ export function composer({ onAsk, onStop, within = "" }) {
     onAsk(question, asked(chosen));
   };
   const key = (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
-    else if (event.key === "Escape" && busy) onStop();
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      if (!busy) submit(); // what is written stays until the answer before is there
+    }
+    if (event.key === "Escape" && busy) onStop();
   };
   toggle.addEventListener("click", () => open(options.hidden));
   input.addEventListener("input", grow);

@@ -78,7 +78,7 @@ function inlines(block, ctx) {
   const out = [];
   let open = null; // the sentence being filled
   const close = () => {
-    if (open && (open.claim === null || lastIn(block, open.claim))) out.push("\u2060", chipOf(open.claim, ctx)); // joined: no break before it
+    if (open && (open.claim === null || lastIn(block, open.claim))) out.push(chipOf(open.claim, ctx));
     open = null;
   };
   for (const run of block.runs) {
