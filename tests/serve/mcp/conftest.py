@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from mcp import Client, types
 
 import pincite
-from pincite.serve.mcp.server import build_server
+from pincite.serve.mcp.server import Caller, build_server
 from pincite.serve.mcp.tools import Call, tools
 from tests.fakes import HashEncoder
 
@@ -41,8 +42,8 @@ def library(tmp_path: Path, notes: Path) -> Iterator[pincite.Library]:
 
 def client(library: pincite.Library, *, read_only: bool = False, roots: Any = None, mode: str = "auto") -> Client:
     """A client in this process."""
-    offered = tools(read_only=read_only)
-    return Client(build_server(lambda _: Call(library, roots), lambda _: offered), mode=mode)
+    who = Caller(Call(library, roots), tools(read_only=read_only), lambda _: nullcontext())
+    return Client(build_server(lambda _: who), mode=mode)
 
 
 def talk(client: Client, *calls: tuple[str, dict[str, Any]]) -> list[types.CallToolResult]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -17,47 +18,50 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from pincite import __version__
-from pincite.errors import PinciteError
+from pincite.errors import PinciteError, UsageError
 from pincite.serve.mcp import shapes
 from pincite.serve.mcp.advice import INSTRUCTIONS, TOOLS
-from pincite.serve.mcp.tools import Call, Stopped, Tool, tools
+from pincite.serve.mcp.tools import Call, Tool, tools
+from pincite.stop import Stopped, stoppable
 
 if TYPE_CHECKING:
     from pincite.library import Library
 
-Context = Any  # of one request; its generic form differs between transports
 _RUNNING = 4  # calls at a time; others wait
 
 
-def build_server(caller: Callable[[Context], Call], allowed: Callable[[Context], Mapping[str, Tool]]) -> Server[Any]:
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes a call, and what he is given."""
+
+    call: Call
+    offered: Mapping[str, Tool]
+    place: Callable[[Tool], AbstractAsyncContextManager[object]]  # held while a tool works
+    gone: Callable[[], bool] = lambda: False  # whether he may not, or cannot, have the result any more
+
+
+def build_server(caller: Callable[[Any], Caller]) -> Server[Any]:
     """Build a server.
 
     Args:
-        caller: gives what a request may use: the library through the eyes of who asks.
-        allowed: gives the tools that he may use.
+        caller: tells from the context of a request who makes it.
 
     Returns:
         The server, for any transport.
     """
-    limiter: list[anyio.CapacityLimiter] = []  # made inside the event loop
 
-    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in allowed(context).values()])
+    async def list_tools(context: Any, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(tool) for tool in caller(context).offered.values()])
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = allowed(context).get(params.name)
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        who = caller(context)
+        tool = who.offered.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}.")
-        if not limiter:
-            limiter.append(anyio.CapacityLimiter(_RUNNING))
         try:
             arguments = tool.takes.model_validate(params.arguments or {})
-            call = caller(context)
-            try:
-                work = partial(_run, tool, call, arguments)
-                text, result = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter[0])
-            finally:
-                call.stop.set()  # ends the work of a call that was cancelled
+            async with who.place(tool):
+                text, result = await _in_thread(tool, who, arguments)
         except ValidationError as error:
             return _failed(f"Wrong arguments for {tool.name}: {_problems(error)}.", "Call it as its schema says.")
         except PinciteError as error:
@@ -74,12 +78,22 @@ def build_server(caller: Callable[[Context], Call], allowed: Callable[[Context],
     )
 
 
-def _run(tool: Tool, call: Call, arguments: shapes.Arguments) -> tuple[str, dict[str, Any]]:
-    """Run a tool in a thread; what is stopped has nobody who waits for it."""
-    with suppress(Stopped):
-        call.go_on()
-        return tool(call, arguments)
-    return "", {}
+async def _in_thread(tool: Tool, who: Caller, arguments: shapes.Arguments) -> tuple[str, dict[str, Any]]:
+    """Run a tool in a thread; it stops soon when the call is cancelled, or the caller is gone."""
+    cancelled = Event()
+
+    def work() -> tuple[str, dict[str, Any]]:
+        try:
+            with stoppable(lambda: cancelled.is_set() or who.gone()):
+                return tool(who.call, arguments)
+        except Stopped:
+            fix = "Your key does not count any more, or the server ends."
+            raise UsageError("The call was stopped.", fix=fix) from None
+
+    try:
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    finally:
+        cancelled.set()
 
 
 def _described(tool: Tool) -> types.Tool:
@@ -116,10 +130,11 @@ def serve_stdio(library: Library, *, read_only: bool = False, roots: Sequence[Pa
         read_only: leave out what writes.
         roots: of what may be added; None: whatever the process may read.
     """
-    offered = tools(read_only=read_only)
-    server = build_server(lambda _: Call(library, roots), lambda _: offered)
+    call, offered = Call(library, roots), tools(read_only=read_only)
 
     async def serve() -> None:
+        places = anyio.Semaphore(_RUNNING)
+        server = build_server(lambda _: Caller(call, offered, lambda _: places))
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 

@@ -6,9 +6,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pincite.errors import UsageError
@@ -16,7 +15,8 @@ from pincite.reports import AddReport, SourceReport
 from pincite.serve import shapes as contract
 from pincite.serve.cli.opening import filter_of
 from pincite.serve.mcp import shapes, words
-from pincite.types import Document, DoneEvent
+from pincite.stop import check_stop
+from pincite.types import Document
 
 if TYPE_CHECKING:
     from pincite.library import Library
@@ -25,22 +25,12 @@ _SHOWN = 200  # sources that ``add`` lists
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Stopped(Exception):
-    """The caller does not want the result any more."""
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool: the library through the caller's eyes, and what he may do."""
+    """What one call of a tool may use: the library through the caller's eyes, and what may be added."""
 
     library: Library
     roots: Sequence[Path] | None = None  # of what may be added; None: whatever the process may read
-    stop: Event = field(default_factory=Event)
-
-    def go_on(self) -> None:
-        """Raise Stopped if the call was cancelled."""
-        if self.stop.is_set():
-            raise Stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +90,8 @@ def _piece(document: Document, start: int, end: int | None) -> dict[str, Any]:
 
 
 def _ask(call: Call, args: shapes.AskArguments) -> dict[str, Any]:
-    """Answer; a call that is cancelled ends with the event that is being made."""
-    events = call.library.stream(args.question, extract=args.extract, mode=args.mode, where=filter_of(args.where))
-    with closing(events):  # type: ignore[type-var]
-        for event in events:
-            call.go_on()
-            if isinstance(event, DoneEvent):
-                return contract.answer_json(event.answer)
-    raise AssertionError("the stream ended without its last event")
+    where = filter_of(args.where)
+    return contract.answer_json(call.library.ask(args.question, extract=args.extract, mode=args.mode, where=where))
 
 
 def _check(call: Call, args: shapes.CheckArguments) -> dict[str, Any]:
@@ -142,7 +126,7 @@ def _add(call: Call, args: shapes.AddArguments) -> dict[str, Any]:
     with closing(call.library.adding(args.paths)) as reports:  # type: ignore[type-var]
         for report in reports:
             sources.append(report)
-            call.go_on()
+            check_stop()
     told = [report for report in sources if report.status != "unchanged"]
     return {
         "sources": [contract.report_json(report) for report in told[:_SHOWN]],
