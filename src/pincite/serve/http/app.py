@@ -35,6 +35,7 @@ from pincite.serve.http.metrics import Metrics
 from pincite.serve.http.options import ServeOptions
 from pincite.serve.http.origin import Shield
 from pincite.serve.keys import Keys
+from pincite.serve.mcp.mount import add_mcp
 
 _ROUTERS = (  # each has a ``router``
     health.router,
@@ -85,6 +86,7 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
         app.include_router(router)
     page = static.page_files()
     static.add_page(app, page)
+    add_mcp(app)
 
     def is_open(scope: Scope) -> bool:
         return scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["path"] in ("/health", *page)
