@@ -1,0 +1,125 @@
+"""States that a page must have designed: a key that is revoked, a server that is gone, large lists, trouble with files."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlparse
+
+from tests.browser.driving import HANDBOOK, LEASE, ask, running
+
+QUICK = {"GENERATOR": "none"}
+
+
+def test_a_revoked_key_ends_what_is_shown_next(tmp_path: Path, encoder_folder: Path, visit) -> None:
+    with running(tmp_path / "library", **QUICK) as server:
+        server.add({"lease.md": LEASE})
+        token = server.cli("keys", "add", "anna", "--role", "editor").split()[-1]
+        opened = visit(server.url)
+        page = opened.page
+        page.goto(server.url)
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Key").fill("not the key")
+        dialog.get_by_role("button", name="Open the library").click()
+        page.get_by_role("dialog").get_by_role("alert").wait_for()
+        page.get_by_role("dialog").get_by_label("Key").fill(token)
+        page.get_by_role("dialog").get_by_role("button", name="Open the library").click()
+        page.locator("#who", has_text="anna").wait_for(state="attached")
+        assert "third working day" in ask(page, "When is the rent due?").inner_text()
+        server.cli("keys", "revoke", "anna")
+        time.sleep(1)  # the promise: one second
+        page.locator("#question").fill("How much is the deposit?")
+        page.keyboard.press("Enter")
+        page.get_by_role("dialog").wait_for()
+        assert "2,500" not in page.locator("body").inner_text()
+        page.keyboard.press("Escape")
+        page.goto(f"{server.url}/#/library")
+        page.get_by_role("dialog").first.wait_for()
+        assert page.locator(".doc").count() == 0
+        assert opened.watched.outside == []
+
+
+def test_the_page_says_when_the_server_is_gone_and_goes_on_when_it_is_back(
+    tmp_path: Path, encoder_folder: Path, visit
+) -> None:
+    with running(tmp_path / "library", **QUICK) as server:
+        server.add({"lease.md": LEASE})
+        opened = visit(server.url)
+        page = opened.go("/library")
+        page.locator(".doc").first.wait_for()
+    page.get_by_label("Search names and titles").fill("lease")
+    banner = page.locator("#offline")
+    banner.wait_for()
+    assert "cannot be reached" in banner.inner_text()
+    page.get_by_role("button", name="Try again").wait_for()
+    with running(tmp_path / "library", port=int(server.url.rpartition(":")[2]), **QUICK):
+        banner.wait_for(state="hidden")
+        page.locator(".doc").first.wait_for()
+
+
+def test_a_list_of_ten_thousand_documents_is_read_page_by_page(tmp_path: Path, encoder_folder: Path, visit) -> None:
+    """The routes are played by the test, as 10,000 documents take minutes to add."""
+    with running(tmp_path / "library", **QUICK) as server:
+        opened = visit(server.url)
+        opened.page.route(
+            re.compile(r".*/v1/documents\?.*"), lambda route: route.fulfill(json=listing(route.request.url))
+        )
+        page = opened.go("/library")
+        page.locator(".doc").first.wait_for()
+        assert page.locator(".doc").count() == 100
+        assert page.locator("#count").inner_text() == "100 of 10,000 documents"
+        page.locator("#main").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+        page.wait_for_function("() => document.querySelectorAll('.doc').length >= 200")
+        page.get_by_label("Search names and titles").fill("number 9876")
+        page.wait_for_function("() => document.querySelectorAll('.doc').length === 1")
+        assert page.url.endswith("#/library?q=number+9876")
+        page.get_by_label("Search names and titles").fill("nothing like it")
+        page.get_by_role("button", name="Show all").click()
+        page.wait_for_function("() => document.querySelectorAll('.doc').length === 100")
+        opened.innocent()
+
+
+def listing(url: str) -> dict[str, object]:
+    asked = {name: value for name, [value] in parse_qs(urlparse(url).query).items()}
+    numbers = [n for n in range(10_000) if asked.get("q", "") in f"paper number {n}"]
+    start = int(asked.get("cursor", 0))
+    end = start + int(asked["limit"])
+    found = [
+        {"id": f"{n:012x}", "uri": f"file:///papers/{n}.md", "name": f"{n}.md", "title": f"paper number {n}", "version": 1,
+         "status": "indexed", "reason": "", "fix": "", "passages": 3, "language": "en", "media_type": "text/markdown",
+         "size": 900, "modified": None, "added": None, "checked": None, "labels": [], "stale": False}
+        for n in numbers[start:end]
+    ]  # fmt: skip
+    counts = {"all": 10_000, "stale": 0, "status": {"indexed": 10_000}, "media_type": {}, "labels": {}}
+    return {"documents": found, "next": str(end) if end < len(numbers) else None, "counts": counts}
+
+
+def test_filters_labels_versions_and_a_file_that_went_stale(tmp_path: Path, encoder_folder: Path, visit) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lease.md").write_text(LEASE)
+    (folder / "handbook.html").write_text(f"<html><title>Handbook</title><body><p>{HANDBOOK}</p></body></html>")
+    (folder / "notes.json").write_text(json.dumps({"note": "Copper glazes are blue."}))
+    with running(tmp_path / "library", **QUICK) as server:
+        server.cli("add", str(folder))
+        (folder / "lease.md").write_text(LEASE.replace("third", "fifth"))
+        server.cli("add", str(folder))
+        (folder / "notes.json").write_bytes(b"{" + b"\x00" * 40)  # cannot be read: what was there stays, and is stale
+        server.cli("label", str(folder / "handbook.html"), "workshop")
+        opened = visit(server.url)
+        page = opened.go("/library")
+        page.locator(".doc").first.wait_for()
+        page.get_by_label("Kind").select_option(label="Web page (1)")
+        page.wait_for_function("() => document.querySelectorAll('.doc').length === 1")
+        assert page.locator(".doc .tag.label").inner_text() == "workshop"
+        page.get_by_label("Kind").select_option("")
+        page.get_by_role("link", name="Lease of the flat").click()
+        page.locator(".reader .text", has_text="fifth working day").wait_for()
+        page.get_by_label("Version").select_option("1")
+        page.locator(".reader .text", has_text="third working day").wait_for()
+        assert "answers come from version 2" in page.locator(".document").inner_text()
+        page.locator(".outline").get_by_role("link", name="Deposit").click()
+        page.locator(".reader .text", has_text="six weeks").wait_for()
+        opened.innocent()
