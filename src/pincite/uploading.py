@@ -46,6 +46,26 @@ class Uploading(Writing):
         build = self._build()
         yield from self._locked(sync_url(url, build), build)
 
+    def again(self, uri: str, *, tell: Callable[[Pace], None] = silent) -> Iterator[SourceReport]:
+        """Read one source again if it failed, was not supported or was read only partly; fetch it if it is of the web.
+
+        Args:
+            uri: of the source.
+            tell: called again and again with how far it is.
+
+        Yields:
+            A report on it, and on what is inside it; none if there was nothing to read again.
+
+        Raises:
+            UsageError: it can be neither read nor fetched again.
+        """
+        if uri.startswith(("http://", "https://")):
+            yield from self.adding_url(uri)
+        elif uri.startswith("file://"):
+            yield from self.retrying(path_of(uri), tell=tell)
+        else:
+            raise UsageError("This text has no file that could be read again.", fix="Add it again.")
+
     def keep_upload(self, file: Path, name: str, labels: Iterable[str] = ()) -> Path:
         """Keep an uploaded file, for ``taking_in`` to read. The same name and labels again replace it.
 

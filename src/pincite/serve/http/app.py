@@ -19,12 +19,15 @@ from pincite.library import Library
 from pincite.serve.http import (
     ask,
     check,
+    documents,
     errors,
     health,
+    jobs,
     metrics,
     openai,
     openai_chat,
     openai_vectors,
+    pages,
     passages,
     search,
     static,
@@ -44,6 +47,9 @@ _ROUTERS = (  # each has a ``router``
     ask.router,
     check.router,
     passages.router,
+    documents.router,
+    pages.router,
+    jobs.router,
     openai.router,
     openai_chat.router,
     openai_vectors.router,
@@ -71,6 +77,7 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
         redirect_slashes=False,
         lifespan=_lifespan,
     )
+    library.patience = options.fresh_seconds
     app.state.library, app.state.keys, app.state.options = library, keys, options
     app.state.stopping = threading.Event()
     app.state.gates = {
@@ -81,6 +88,7 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
     app.state.streams = CapacityLimiter(options.asks + options.streams)  # threads
     lifespans: list[Callable[[], AbstractAsyncContextManager[object]]] = []
     app.state.lifespans = lifespans
+    jobs.add_jobs(app)
     errors.add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)

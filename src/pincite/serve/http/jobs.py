@@ -9,16 +9,18 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from pincite.access import Principal
+from pincite.access import OWNER, Principal
 from pincite.errors import PinciteError
+from pincite.library import Library
 from pincite.reports import Pace, SourceReport
 from pincite.serve import shapes
 from pincite.serve.http.errors import Refusal
@@ -28,6 +30,7 @@ from pincite.serve.http.work import event_bytes, still_served
 from pincite.stop import Stopped, check_stop, stoppable
 
 router = APIRouter(tags=["jobs"])
+T = TypeVar("T")
 KEPT = 200  # jobs that have ended
 QUEUED = 100  # jobs that wait
 SOURCES = 10_000  # reports of one job; what is unchanged is only counted beyond a tenth of them
@@ -57,12 +60,12 @@ class Job:
     ended: float | None = None
     news: int = 0  # grows with everything that is told
     cancelled: threading.Event = field(default_factory=threading.Event)
+    between: Callable[[], None] = lambda: None
 
     def tell(self, pace: Pace) -> None:
         """Take how far it is; raise Stopped when it was cancelled."""
         self.pace = pace
-        self.news += 1
-        check_stop()
+        self._pause()
 
     def report(self, report: SourceReport, **more: Any) -> None:
         """Take what became of a source; raise Stopped when it was cancelled."""
@@ -70,7 +73,11 @@ class Job:
         most = SOURCES // 10 if report.status == "unchanged" else SOURCES
         if len(self.sources) < most:
             self.sources.append(shapes.report_json(report) | more)
+        self._pause()
+
+    def _pause(self) -> None:
         self.news += 1
+        self.between()
         check_stop()
 
     @property
@@ -103,8 +110,9 @@ class Job:
         }
         return shape | {"sources": list(self.sources)} if whole else shape
 
-    def run(self) -> None:
-        """Do it, in the worker's thread."""
+    def run(self, between: Callable[[], None]) -> None:
+        """Do it, in the worker's thread, and call something whenever it tells how far it is."""
+        self.between = between
         self.state, self.began = "running", time.monotonic()
         try:
             with stoppable(self.cancelled.is_set):
@@ -146,6 +154,23 @@ class Jobs:
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._errands: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
+        self._is_busy = False
+
+    def between(self, function: Callable[[], T]) -> T:
+        """Run something short that must not wait for the end of a job, which may read documents for hours.
+
+        Args:
+            function: is run in the worker's thread, between two documents, if a job runs; else in this one.
+
+        Returns:
+            What it gives.
+        """
+        with self._lock:
+            future: Future[T] | None = Future() if self._is_busy else None
+            if future is not None:
+                self._errands.put((function, future))
+        return function() if future is None else future.result()
 
     def start(self, job: Job) -> Job:
         """Put a job at the end of the queue; Refusal if too many wait."""
@@ -189,12 +214,40 @@ class Jobs:
 
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
-            job.run()
+            with self._lock:
+                self._is_busy = True
+            job.run(self._run_errands)
+            with self._lock:
+                self._is_busy = False
+            self._run_errands()
+
+    def _run_errands(self) -> None:
+        while not self._errands.empty():
+            function, future = self._errands.get()
+            try:
+                future.set_result(function())
+            except Exception as failure:  # noqa: BLE001 - whoever waits is told
+                future.set_exception(failure)
+
+
+def add_jobs(app: FastAPI) -> None:
+    """Give an app its jobs."""
+    app.state.jobs = Jobs()
+    app.state.lifespans.append(lambda: _lifespan(app))
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """End the jobs when the server ends."""
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Take in what was uploaded and not read when the server ended last, and end the jobs when it ends now."""
+    library: Library = app.state.library
+    if not app.state.options.read_only:
+        library.uploads.sweep()
+        if library.uploads.files():
+
+            def work(job: Job) -> None:
+                every(library.taking_in(tell=job.tell), job, lambda report: library.identify(report.uri))
+
+            app.state.jobs.start(Job("add", "Uploaded files", OWNER, work))
     try:
         yield
     finally:
