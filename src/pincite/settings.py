@@ -32,6 +32,7 @@ class Settings:
     reranker: str = _setting("", "name or URL", "The model that looks again at the best passages; empty: none.")
     verifier: str = _setting("", "name", "A model that judges each claim beside the rules; empty: none.")
     rerank_seconds: float = _setting(2.0, "seconds", "Deadline of the reranker; then the order stays as it was.")
+    readers: str = _setting("", "type=name ...", "Readers that are not our own, such as pdf=docling; empty: none.")
     base_url: str = _setting("", "URL", "The OpenAI-compatible endpoint of 'openai:MODEL' generators and encoders.")
     adapter: str = _setting("", "path", "A LoRA adapter for the local generator.")
     mode: str = _setting("hybrid", "hybrid/vector/keyword", "How to search.")

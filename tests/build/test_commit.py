@@ -127,13 +127,13 @@ def test_several_documents_are_read_at_a_time_in_order(library, encoder, tmp_pat
     encoder.allowed.set()
     together = threading.Barrier(2, timeout=30)  # passed only if two are read at once
 
-    def read(source, data, *, password=""):
+    def read(source, data, **_):
         together.wait()
         return pincite.types.Reading(data.decode(), "t")
 
     monkeypatch.setattr(ahead, "read", read)
     monkeypatch.setattr(ahead, "_READERS", 2)
-    monkeypatch.setattr(ahead, "is_read_in_child", lambda kind: True)
+    monkeypatch.setattr(ahead, "is_read_in_child", lambda *_: True)
     reports = library.add(folder(tmp_path / "docs", 6)).sources
     assert [report.uri for report in reports] == sorted(report.uri for report in reports)
     assert {report.status for report in reports} == {"indexed"}
@@ -146,7 +146,7 @@ def test_what_an_older_reader_read_is_read_again_once(library, encoder, tmp_path
     docs = folder(tmp_path / "docs", 2)
     settle(docs / "001.txt")
     library.add(docs)
-    assert newer_readers(library.store, keep=False).keys() >= {"application/pdf"}
+    assert newer_readers(library.store, {}, keep=False).keys() >= {"application/pdf"}
     assert {source.status for source in library.add(docs).sources} == {"unchanged"}
     monkeypatch.setattr("pincite.build.outdated.REVISIONS", {"text/plain": 2})
     assert {source.status for source in library.refresh().sources} == {"unchanged"}  # a search does not wait for it

@@ -103,6 +103,12 @@ def media_type(name: str, head: bytes) -> str:
     return _BY_EXTENSION.get(extension) or _sniffed(head)
 
 
+def type_of_extension(extension: str) -> str:
+    """Give the media type that an extension (without its dot, in lower case) stands for, "" if it is not known."""
+    own = {"pdf": "application/pdf", "rtf": "application/rtf", "png": "image/png", "jpg": "image/jpeg"}
+    return own.get(extension) or _BINARY_EXTENSIONS.get(extension) or str(_BY_EXTENSION.get(extension, ""))
+
+
 def _extension(name: str) -> str:
     """Take what decides about a text: the extension in lower case, or the whole name of such as ``Makefile``."""
     whole = name.lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import cast
@@ -11,6 +11,7 @@ from typing import cast
 from pincite.acquire.archive import ARCHIVES
 from pincite.acquire.identify import CODE_TYPES, DATA_TYPES, IMAGES
 from pincite.acquire.load import load
+from pincite.acquire.named import NamedReader
 from pincite.acquire.readers.base import Reader
 from pincite.acquire.recognise import read_image, read_pdf
 from pincite.acquire.sandbox import sandboxed
@@ -74,7 +75,14 @@ _UNREAD = {  # the beginning of a media type: what people call it, and what to d
 _INVISIBLE = re.compile("[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069]")
 
 
-def read(source: Source, data: bytes, *, password: str = "", about: Metadata | None = None) -> Reading:
+def read(
+    source: Source,
+    data: bytes,
+    *,
+    password: str = "",
+    about: Metadata | None = None,
+    readers: Mapping[str, NamedReader] | None = None,
+) -> Reading:
     """Read a document with the reader of its media type.
 
     Args:
@@ -82,21 +90,23 @@ def read(source: Source, data: bytes, *, password: str = "", about: Metadata | N
         data: all of them.
         password: opens the document if it is encrypted.
         about: what is known of it besides, for its metadata; its "name" is what people call it.
+        readers: those that are not our own, by media type.
 
     Returns:
         The reading, its language detected where the reader left it open. Blocks are sorted, do not overlap, lie
         within the text, and leave nothing but white space outside.
 
     Raises:
-        SourceUnsupported: there is no reader for the media type yet.
+        SourceUnsupported: there is no reader for the media type.
         SourceUndecodable: the bytes are not what they seem to be.
     """
     about = about or {}
     called = shown(str(about.get("name") or readable(source.uri)))
     short = called.rpartition("/")[2] or called
-    reader = _reader(source.media_type, short)
+    named = (readers or {}).get(source.media_type)
+    reader = named or _reader(source.media_type, short)
     try:
-        options = {"password": password} if source.media_type in _WITH_PASSWORD else {}
+        options = {"password": password} if source.media_type in _WITH_PASSWORD and not named else {}
         reading = reader(data, short, source.media_type, **options)
     except SourceError as error:
         raise type(error)(f"{called}: {error}", fix=error.fix) from error
@@ -106,9 +116,9 @@ def read(source: Source, data: bytes, *, password: str = "", about: Metadata | N
     return replace(reading, language=language, metadata=metadata)
 
 
-def is_read_in_child(media_type: str) -> bool:
+def is_read_in_child(media_type: str, readers: Mapping[str, NamedReader]) -> bool:
     """Tell whether documents of a media type are read by another process, so that several may be at a time."""
-    return callable(READERS.get(media_type))
+    return media_type in readers or callable(READERS.get(media_type))
 
 
 def _reader(media_type: str, name: str) -> Callable[..., Reading]:
@@ -124,13 +134,23 @@ def _reader(media_type: str, name: str) -> Callable[..., Reading]:
 
 
 def _check(reading: Reading, name: str) -> None:
-    """Refuse a reading whose blocks are out of order or out of the text; everything later relies on them."""
+    """Refuse a reading whose blocks or pages are out of order or out of the text; everything later relies on them."""
     last = 0
     for block in reading.blocks:
         if not last <= block.start < block.end <= len(reading.text):
-            message = f"{name}: the reader gave a block at {block.start}-{block.end} that does not fit."
-            raise SourceUndecodable(message, fix="Report this as a defect of the reader.")
+            raise _unfit(name, f"a block at {block.start}-{block.end}")
         last = block.end
+    number = 0
+    for page in reading.pages:
+        if not (number < page.number and 0 <= page.start <= page.end <= len(reading.text)):
+            raise _unfit(name, f"a page {page.number} at {page.start}-{page.end}")
+        number = page.number
+
+
+def _unfit(name: str, what: str) -> SourceUndecodable:
+    return SourceUndecodable(
+        f"{name}: the reader gave {what} that does not fit.", fix="Report this as a defect of the reader."
+    )
 
 
 def _declared(language: Scalar | None) -> str:

@@ -28,7 +28,8 @@ MEMORY = 3 << 30  # bytes of address space
 _BASE_SECONDS, _SECONDS_PER_MEGABYTE, _MOST_SECONDS = 10.0, 5.0, 300.0  # of processor time
 _PATIENCE = 3  # times the processor seconds may pass on the clock: other programs run too
 _READERS = "pincite.acquire.readers."
-_KEPT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # of the environment: without these, no Python starts
+# Of the environment: without the first, no Python starts; by the others, parsers find their models.
+_KEPT = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME", "HF_HOME", "DOCLING_ARTIFACTS_PATH")
 _RUSAGE_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 _SPLIT = "Split it, or save it in another format."
 _RESAVE = "Open it in the program that made it, save it again, and add that."
@@ -74,14 +75,23 @@ def read_in_child(
     return value
 
 
-def call_in_child(module: str, function: str, data: bytes, *, seconds: float | None = None, **arguments: Any) -> Any:
+def call_in_child(
+    module: str,
+    function: str,
+    data: bytes,
+    *,
+    seconds: float | None = None,
+    memory: int | None = None,
+    **arguments: Any,
+) -> Any:
     """Call any function of (bytes, arguments) in the child.
 
     Args:
-        module: as in ``read_in_child``.
+        module: as in ``read_in_child``; with ":" before it, always from the top.
         function: its name.
         data: the document.
         seconds: as in ``read_in_child``.
+        memory: bytes of address space that the child may have; None: ``MEMORY``.
         **arguments: what JSON can say.
 
     Returns:
@@ -92,8 +102,10 @@ def call_in_child(module: str, function: str, data: bytes, *, seconds: float | N
     """
     if seconds is None:
         seconds = min(_MOST_SECONDS, _BASE_SECONDS + _SECONDS_PER_MEGABYTE * len(data) / (1 << 20))
-    request = Request(module if "." in module else _READERS + module, function, arguments, seconds)
-    worker = _taken()
+    place = module.removeprefix(":") if "." in module or module[0] == ":" else _READERS + module
+    request = Request(place, function, arguments, seconds)
+    memory = memory or MEMORY
+    worker = _taken(memory)
     used = worker.count > 0
     try:
         return worker.call(request, data)
@@ -102,7 +114,7 @@ def call_in_child(module: str, function: str, data: bytes, *, seconds: float | N
             raise SourceUndecodable(f"It crashed its reader ({crash}).", fix=_RESAVE) from crash
     finally:
         _given_back(worker)
-    worker = _taken(fresh=True)  # the other may have been harmed by a document before
+    worker = _taken(memory, fresh=True)  # the other may have been harmed by a document before
     try:
         return worker.call(request, data)
     except _Crashed as crash:
@@ -118,8 +130,9 @@ class _Crashed(Exception):
 class _Worker:
     """One child and the pipes to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: int) -> None:
         """Start it."""
+        self.memory = memory
         self.count = 0  # documents given to it
         self.open = True
         self.stopped = False
@@ -131,7 +144,7 @@ class _Worker:
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": self._folder.name}
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-P", "-m", "pincite.acquire.worker", str(MEMORY)],
+            [sys.executable, "-P", "-m", "pincite.acquire.worker", str(memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -157,7 +170,7 @@ class _Worker:
             send(cast(BinaryIO, self._process.stdin), to_json(request))
             send(cast(BinaryIO, self._process.stdin), data)
             answer = from_json(receive(cast(BinaryIO, self._process.stdout), MESSAGE_LIMIT))
-            return _value(answer)
+            return _value(answer, self.memory)
         except (EOFError, OSError, OverflowError, ValueError, TypeError, KeyError, RecursionError) as error:
             answer = None
             raise self._ending(request.seconds, error) from error
@@ -195,8 +208,8 @@ class _Worker:
             return SourceTooLarge(f"It took longer than {seconds:g} s to read.", fix=_SPLIT)
         if not ended:
             return _Crashed("its answer made no sense")
-        if status == -9 or memory > max(self._charged, MEMORY // 2):  # -9: the system had no memory left
-            return _over_memory()
+        if status == -9 or memory > max(self._charged, self.memory // 2):  # -9: the system had no memory left
+            return _over_memory(self.memory)
         return _Crashed(signal.Signals(-status).name if status < 0 else f"exit code {status}")
 
     def _wait(self) -> tuple[int, int]:
@@ -237,14 +250,14 @@ def _quietly(close: Callable[[], None]) -> None:
         return
 
 
-def _value(answer: dict[str, Any]) -> Any:
+def _value(answer: dict[str, Any], memory: int) -> Any:
     """Take the value out of a message, or raise what it tells."""
     if "reading" in answer:
         return reading_of_wire(answer["reading"])
     if "value" in answer:
         return answer["value"]
     if "memory" in answer:
-        raise _over_memory()
+        raise _over_memory(memory)
     if "large" in answer:
         message = f"Its text and structure take more than {MESSAGE_LIMIT >> 20} MiB."
         raise SourceTooLarge(message, fix="Split it into smaller files.")
@@ -257,8 +270,8 @@ def _value(answer: dict[str, Any]) -> Any:
     raise kind(message, fix=fix)
 
 
-def _over_memory() -> SourceTooLarge:
-    return SourceTooLarge(f"It needed more than {MEMORY / (1 << 30):.2g} GiB of memory to read.", fix=_SPLIT)
+def _over_memory(memory: int) -> SourceTooLarge:
+    return SourceTooLarge(f"It needed more than {memory / (1 << 30):.2g} GiB of memory to read.", fix=_SPLIT)
 
 
 # --- the workers of this process: as many as there are threads that read at the same time
@@ -268,14 +281,16 @@ _idle: list[_Worker] = []
 _busy: set[_Worker] = set()
 
 
-def _taken(*, fresh: bool = False) -> _Worker:
-    """Give a worker that no other thread uses, a new one if there is none or it must be."""
+def _taken(memory: int, *, fresh: bool = False) -> _Worker:
+    """Give a worker with so much memory that no other thread uses, a new one if there is none or it must be."""
     with _lock:
-        worker = None if fresh or not _idle else _idle.pop()
+        worker = None if fresh else next((idle for idle in reversed(_idle) if idle.memory == memory), None)
+        if worker is not None:
+            _idle.remove(worker)
         if worker is not None and not worker.alive():
             worker.close()
             worker = None
-        worker = worker or _Worker()
+        worker = worker or _Worker(memory)
         _busy.add(worker)
     return worker
 

@@ -16,7 +16,7 @@ from pincite.errors import SourceError
 from pincite.types import Reading
 
 RECYCLE = 50  # documents; what leaks in a parser goes with its process
-_RECYCLE_MEMORY = 512 << 20  # bytes that one document may leave behind
+_RECYCLE_SHARE = 6  # of its memory is what one document may leave behind
 _FILE_BYTES = 1 << 20  # a process that reads has nothing to write but compiled modules
 _OPEN_FILES = 64
 _REQUEST_LIMIT = 1 << 30  # bytes; the parent is trusted, so only against a damaged stream
@@ -39,7 +39,7 @@ def main(memory: int) -> None:
         except EOFError:
             return
         answer = _answer(request, data)
-        answer["last"] = count == RECYCLE or _held_memory() > _RECYCLE_MEMORY
+        answer["last"] = count == RECYCLE or _held_memory() > memory // _RECYCLE_SHARE
         send(results, _message(answer))
         if answer["last"]:
             return

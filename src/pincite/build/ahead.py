@@ -78,4 +78,5 @@ def _settled(
 
 
 def _read(item: Pending, build: Build) -> Reading:
-    return read(item.source, item.data, password=build.password, about=build.about(item.source.uri))
+    about = build.about(item.source.uri)
+    return read(item.source, item.data, password=build.password, about=about, readers=build.readers)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.acquire.named import NamedReader
 from pincite.acquire.read import document_id
 from pincite.build.chunk import chunk
 from pincite.build.embed import embed_missing
@@ -38,6 +39,7 @@ class Build:
     passage_pieces: int = 128
     retry: frozenset[str] = frozenset()  # read again what has one of these states, or was read by an older reader
     password: str = ""  # for encrypted documents; never stored
+    readers: Mapping[str, NamedReader] = field(default_factory=dict)  # by media type, instead of our own
     about: Callable[[str], Metadata] = lambda _: {}  # by URI, what is known of a source besides its bytes
     pace: Pace = field(default_factory=Pace)
     tell: Callable[[Pace], None] = lambda _: None  # called in this thread as the pace changes
