@@ -178,11 +178,18 @@ def citation(number: int, quote: str) -> dict[str, Any]:
     return {"number": number, "quote": quote, "page": None, "heading_path": [], "line_from": 1} | place
 
 
-LAID_OUT = """(m, answer) => { const root = document.createElement("div"); root.append(...m.sentences(answer, () => {}));
-    return { text: [...root.querySelectorAll(".sentence")].map((n) => [n.className, n.textContent]),
-             chips: [...root.querySelectorAll(".chip")].map((n) => [n.className, n.textContent, n.getAttribute("aria-label")]),
-             links: [...root.querySelectorAll("a")].map((n) => [n.textContent, n.href, n.rel]), images: root.querySelectorAll("img,script,svg:not(.icon)").length,
-             lacking: [...root.querySelectorAll(".lacking")].map((n) => n.textContent) }; }"""
+LAID_OUT = """(m, answer) => {
+    const root = document.createElement("div");
+    root.append(...m.sentences(answer, () => {}));
+    const each = (selector, what) => [...root.querySelectorAll(selector)].map(what);
+    return {
+      chips: each(".chip", (n) => [n.className, n.textContent, n.getAttribute("aria-label")]),
+      text: (each(".chip", (n) => n.remove()), each(".sentence", (n) => [n.className, n.textContent])),
+      links: each("a", (n) => [n.textContent, n.href, n.rel]),
+      images: each("img, script, iframe, object, svg:not(.icon)", (n) => n.localName).length,
+      lacking: each(".lacking", (n) => n.textContent),
+    };
+}"""
 
 
 def test_each_sentence_has_its_chip_and_keeps_its_place_behind_emoji(run: Any) -> None:

@@ -66,12 +66,12 @@ const UNREACHABLE = {
 };
 
 /**
- * Send a request; ask for a key once where one is needed.
+ * Send a request; ask for a key as often as the server wants another one, until the person gives up.
  * @param {string} path
  * @param {RequestInit} init
  * @returns {Promise<Response>} one that is ok
  */
-async function send(path, init, again = true) {
+async function send(path, init) {
   let response;
   try {
     const { headers: more, ...rest } = init;
@@ -83,7 +83,7 @@ async function send(path, init, again = true) {
   }
   if (response.ok) return response;
   const failure = failureOf(response.status, await response.text(), response.headers.get("Retry-After"));
-  if (response.status === 401 && again && (await askForKey(failure))) return send(path, init, false);
+  if (response.status === 401 && (await askForKey(failure))) return send(path, init);
   throw failure;
 }
 
@@ -215,13 +215,13 @@ function tell(block, on) {
 }
 
 /**
- * Upload a form with progress; asks for a key once where one is needed.
+ * Upload a form with progress; asks for a key where one is needed.
  * @param {string} path
  * @param {FormData} form
  * @param {{onProgress?: (sent: number, total: number) => void, signal?: AbortSignal}} [how]
  * @returns {Promise<any>} the JSON of the answer
  */
-export async function upload(path, form, how = {}, again = true) {
+export async function upload(path, form, how = {}) {
   const request = new XMLHttpRequest();
   request.open("POST", path);
   for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
@@ -235,6 +235,6 @@ export async function upload(path, form, how = {}, again = true) {
   });
   if (request.status >= 200 && request.status < 300) return JSON.parse(request.responseText || "null");
   const failure = failureOf(request.status, request.responseText, request.getResponseHeader("Retry-After"));
-  if (request.status === 401 && again && (await askForKey(failure))) return upload(path, form, how, false);
+  if (request.status === 401 && (await askForKey(failure))) return upload(path, form, how);
   throw failure;
 }

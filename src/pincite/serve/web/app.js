@@ -125,8 +125,8 @@ async function refresh() {
   const { documents, passages } = library;
   fill(
     $("status"),
-    el("span", { text: documents ? plural(documents, "document") : "No documents yet" }),
-    documents > 0 && el("span.muted", { text: ` · ${plural(passages, "passage")}` }),
+    el("b", { text: documents ? plural(documents, "document") : "No documents yet" }),
+    documents > 0 && el("div.muted", { text: plural(passages, "passage") }),
   );
   $("who").hidden = !me.keys;
   $("who").textContent = me.keys ? `${me.name} · ${me.role}` : "";

@@ -29,12 +29,14 @@ class Asking {
     this.welcome = el("div.welcome");
     this.below = el("div.below");
     this.composer = composer({ onAsk: (question, options) => this.ask(question, options), onStop: () => this.run?.stop(), within: app.route.params.get("in") || "" });
-    this.frame = el("div.asking", {}, this.welcome, this.heading, this.thread, el("div.dock", {}, this.composer.node), this.below);
+    this.dock = el("div.dock", {}, this.composer.node);
+    this.frame = el("div.asking", {}, this.welcome, this.heading, this.thread, this.dock, this.below);
     this.scrolled = 0;
     fill(root, this.frame);
     this.known = () => {
       fill(this.welcome, greeting(app));
       fill(this.below, app.library?.documents > 0 && legend());
+      this.dock.hidden = app.library?.documents === 0 && !this.conversation?.turns.length; // nothing to ask yet
     };
     document.addEventListener("pincite:library", this.known);
   }

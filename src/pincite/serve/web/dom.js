@@ -185,6 +185,7 @@ export function dialog(title, content) {
     ]);
     document.body.append(box);
     box.showModal();
+    /** @type {HTMLElement | null} */ (box.querySelector("input, textarea, select, .primary"))?.focus();
   });
 }
 

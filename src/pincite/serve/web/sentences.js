@@ -78,7 +78,7 @@ function inlines(block, ctx) {
   const out = [];
   let open = null; // the sentence being filled
   const close = () => {
-    if (open && (open.claim === null || lastIn(block, open.claim))) out.push(chipOf(open.claim, ctx));
+    if (open && (open.claim === null || lastIn(block, open.claim))) tail(open.node, chipOf(open.claim, ctx));
     open = null;
   };
   for (const run of block.runs) {
@@ -103,6 +103,15 @@ function inlines(block, ctx) {
   return out;
 }
 
+/** Put a chip at the end of a sentence, on one line with the last word. @param {Element} node @param {Element} chip */
+function tail(node, chip) {
+  let last = /** @type {ChildNode} */ (node.lastChild);
+  if (last instanceof Text) last = last.splitText(last.length - /** @type {any} */ (/\S*\s*$/.exec(last.data))[0].length);
+  const short = (last.textContent || "").length < LONG_WORD;
+  node.append(el("span", { class: short ? "nobreak" : "" }, last, chip));
+}
+
+const LONG_WORD = 30;
 const lastIn = (block, claim) => claim.end <= block.end;
 
 function sentence(claim, ctx) {
@@ -147,10 +156,14 @@ function chipOf(claim, ctx) {
   const { word, sign, means } = VERDICTS[verdict];
   const numbers = citations.join(" ");
   const label = `${word}${citations.length ? `, source ${citations.join(" and ")}` : ""}. Show the evidence.`;
+  const open = (event) => {
+    event.stopPropagation(); // the sentence around it would open it again
+    ctx.open(claim.index);
+  };
   const cited = ctx.answer.citations.find((citation) => citation.number === citations[0]);
   return el(
     "button.chip",
-    { type: "button", class: verdict, "aria-label": label, title: cited ? null : means, data: { claim: claim.index }, on: { click: () => ctx.open(claim.index), ...(cited && preview(cited, means)) } },
+    { type: "button", class: verdict, "aria-label": label, title: cited ? null : means, data: { claim: claim.index }, on: { click: open, ...(cited && preview(cited, means)) } },
     icon(sign),
     verdict !== "supported" && el("span", { text: word }),
     numbers && el("span.numbers", { text: numbers }),
