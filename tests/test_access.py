@@ -268,6 +268,7 @@ def test_a_view_shares_the_library_and_closes_nothing(library: Library, folder: 
     with library.seen_by(READER) as seen:
         assert seen.models is library.models
     assert library.seen_by(READER).seen_by(OWNER).store is library.store, "who holds a view is trusted code"
+    library.seen_by(OWNER).close()
     assert library.search("bridge").hits
 
 

@@ -301,7 +301,9 @@ class Library(Holdings):
     # --- the end
 
     def close(self) -> None:
-        """Close the library; what was acknowledged is on disk already."""
+        """Close the library; what was acknowledged is on disk already. A view of ``seen_by`` leaves it open."""
+        if self._is_view:
+            return
         self._fresh.close()
         self.store.close()
 

@@ -62,6 +62,7 @@ class Writing:
         self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER)
         self._whole = self.store  # whatever the principal may see
         self.principal = OWNER
+        self._is_view = False
         self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
         self.patience: float | None = None  # seconds that a question waits for changes on disk; None: until they are in
         self._fresh = Fresh(self.refresh)
@@ -83,7 +84,7 @@ class Writing:
             his grants where its place has no labels, and he can neither replace nor remove what he does not see.
         """
         view = copy.copy(self)
-        view.principal = principal
+        view.principal, view._is_view = principal, True
         view.store = self._whole
         if not principal.is_owner:
             view.store = AllowedStore(self._whole, principal.grants, writes=principal.may("editor"))
