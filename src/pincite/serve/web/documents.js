@@ -96,7 +96,7 @@ export async function retry(document, app) {
     const { job } = await api.post(`/v1/documents/${encodeURIComponent(document.id)}/retry`);
     let report = {};
     const on = (name, data) => (report = name === "source" ? data : report);
-    await api.stream(`/v1/jobs/${encodeURIComponent(typeof job === "string" ? job : job.id)}`, { on });
+    await api.stream(`/v1/jobs/${encodeURIComponent(job.id)}`, { on });
     const bad = ["failed", "partly", "unsupported"].includes(report.status);
     app.toast(bad ? `Still not: ${report.reason} ${report.fix || ""}` : `“${documentName(document)}” has been read.`, bad ? "error" : "good");
   } catch (failure) {

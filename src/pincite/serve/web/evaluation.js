@@ -139,7 +139,7 @@ class Evaluation {
     try {
       const cases = this.cases.map(({ question, answers, uri, quote, answerable }) => ({ question, answers: answers || [], uri: uri || "", quote: quote || "", answerable: answerable !== false }));
       const { job } = await api.post("/v1/evaluate", { cases, extract });
-      running = { job: typeof job === "string" ? job : job.id, at: {}, problems: [] };
+      running = { job: job.id, at: {}, problems: [] };
     } catch (failure) {
       fill(this.runner, failed(failure));
       return;

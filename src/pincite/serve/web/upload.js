@@ -184,7 +184,7 @@ async function send(batch, parcel, following) {
   try {
     const { job } = await api.upload("/v1/documents", form, { onProgress, signal: batch.stop.signal });
     for (const one of parcel) one.status = "sent";
-    following.push(follow(batch, typeof job === "string" ? job : job.id, parcel));
+    following.push(follow(batch, job.id, parcel));
   } catch (failure) {
     batch.sent = before;
     await sendFailed(batch, parcel, following, failure);
