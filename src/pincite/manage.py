@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
-from pincite.errors import ModelError
+from pincite.errors import ModelError, UsageError
 from pincite.reports import Ceiling, Check
 from pincite.settings import Settings, changed, config_path, models_dir
 from pincite.types import Mode
@@ -182,6 +182,83 @@ def ceiling_report(
             drafts=drafts,
             progress=lambda what, done, total: progress and progress.count("Asked", done, f"of {total} {what}"),
         )
+
+
+def evaluate_cases(
+    library: Library,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    extract: bool = True,
+    mode: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Ceiling, dict[str, dict[str, float]], dict[str, list[float]]]:
+    """Ask cases of an open library as its principal sees it.
+
+    Args:
+        library: what to ask.
+        rows: cases as JSON objects, as lines of a file of cases; those that name no source though they are answerable
+            are left out.
+        extract: answer with quotes alone, without a generator.
+        mode: how to search; None takes the setting.
+        progress: called with the cases asked and those in all.
+
+    Returns:
+        Where each answer was lost; each metric by case ("right" is 1 or 0); and the 95 % interval of each mean.
+
+    Raises:
+        UsageError: a case is malformed, or none can be asked.
+    """
+    from pincite.measure.cases import cases_of
+    from pincite.measure.ceiling import ceiling
+    from pincite.measure.compare import intervals
+    from pincite.measure.evaluate import How, measure_cases
+    from pincite.measure.task import task_of
+    from pincite.reports import RIGHT
+
+    settings = changed(library.settings, mode=mode)
+    loaded = cases_of("cases", rows)
+    found = ceiling(
+        loaded.name,
+        loaded.cases,
+        ask=lambda question: library.asked(question, extract=extract, mode=mode, refresh=False),
+        store=library.store,
+        uri_of=library.uri,
+        generator="extractive" if extract else settings.generator,
+        progress=lambda what, done, total: progress(done, total),
+    )
+    figures: dict[str, dict[str, float]] = {"right": {one.id: float(one.why.stage in RIGHT) for one in found.cases}}
+    try:
+        task = task_of(loaded, library.store)
+    except UsageError:  # none has gold in the library: there is nothing that could be ranked
+        return found, figures, _listed(intervals(figures))
+    how = How(mode=cast(Mode, settings.mode), reranker=library.models.reranker())
+    figures |= measure_cases(task, library.store, library.models.encoder(), how).figures
+    return found, figures, _listed(intervals(figures))
+
+
+def _listed(bounds: Mapping[str, tuple[float, float]]) -> dict[str, list[float]]:
+    return {metric: list(bound) for metric, bound in bounds.items()}
+
+
+def compare_figures(
+    figures: dict[str, dict[str, float]], before: dict[str, dict[str, float]]
+) -> dict[str, dict[str, Any]]:
+    """Compare the figures of two evaluations over the cases of both.
+
+    Args:
+        figures: metric -> case -> value, now.
+        before: the same of the other one.
+
+    Returns:
+        For each metric of both: difference, low, high, p, questions, verdict, as ``measure.compare.Difference``.
+
+    Raises:
+        UsageError: they share no case.
+    """
+    from pincite.measure.compare import Run, differences
+
+    found = differences(Run("this evaluation", figures), Run("the other one", before))
+    return {one.metric: {**asdict(one), "verdict": one.verdict} for one in found}
 
 
 def write_report(found: Ceiling, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -133,8 +133,18 @@ def load_cases(path: Path) -> Cases:
         return Cases(dataset.name, tuple(_folder_cases(dataset)), dataset)
     if not path.is_file():
         raise PathMissing(f"There is no {path}.", fix="Name a BEIR folder, or a file of JSON lines.")
+    return _joined(path, _objects(path))
+
+
+def cases_of(name: str, rows: Sequence[Mapping[str, Any]]) -> Cases:
+    """Make cases of JSON objects, as of the lines of a file that has this name; UsageError if one is malformed."""
+    return _joined(Path(name), enumerate(rows, start=1))
+
+
+def _joined(path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Cases:
+    """Join the lines of each case."""
     cases: dict[str, Case] = {}
-    for number, row in _objects(path):
+    for number, row in rows:
         case = _case(path, number, row)
         known = cases.get(case.id, case)
         if (known.question, known.status) != (case.question, case.status):

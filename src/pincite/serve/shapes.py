@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from pincite.errors import PinciteError
-from pincite.reports import SourceReport, Why
+from pincite.reports import STAGES, Ceiling, SourceReport, Why
 from pincite.types import (
     Answer,
     Citation,
@@ -89,6 +89,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
         "heading_path": list(passage.heading_path),
         "line_from": passage.line_from,
         "line_to": passage.line_to,
+        "column_from": passage.column_from,
     }
 
 
@@ -185,6 +186,27 @@ def why_json(why: Why) -> dict[str, Any]:
         "lacking": why.lacking,
         "ahead": [hit_json(hit) for hit in why.ahead],
         "nearest": why.nearest or None,
+    }
+
+
+def ceiling_json(found: Ceiling) -> dict[str, Any]:
+    """Shape a ceiling report."""
+    total = max(len(found.cases), 1)
+    return {
+        "name": found.name,
+        "mode": found.mode,
+        "generator": found.generator,
+        "questions": len(found.cases),
+        "left_out": found.left_out,
+        "stages": [
+            {"stage": stage, "label": STAGES[stage][0], "count": count, "share": count / total}
+            for stage, count in found.counts.items()
+        ],
+        "cases": [
+            {"id": case.id, "expected": case.expected, "answer": case.answer, "evidence": case.evidence}
+            | why_json(case.why)
+            for case in found.cases
+        ],
     }
 
 

@@ -51,31 +51,10 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(message, fix="Name a file in a folder that you may write to.") from error
         render.note(f"The report is in {args.html}.")
     if args.json:
-        render.emit(ceiling_json(found))
+        render.emit(shapes.ceiling_json(found))
     else:
         _show(found)
     return 0
-
-
-def ceiling_json(found: Ceiling) -> dict[str, object]:
-    """Shape a ceiling report."""
-    total = max(len(found.cases), 1)
-    return {
-        "name": found.name,
-        "mode": found.mode,
-        "generator": found.generator,
-        "questions": len(found.cases),
-        "left_out": found.left_out,
-        "stages": [
-            {"stage": stage, "label": STAGES[stage][0], "count": count, "share": count / total}
-            for stage, count in found.counts.items()
-        ],
-        "cases": [
-            {"id": case.id, "expected": case.expected, "answer": case.answer, "evidence": case.evidence}
-            | shapes.why_json(case.why)
-            for case in found.cases
-        ],
-    }
 
 
 def _show(found: Ceiling) -> None:

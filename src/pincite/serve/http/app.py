@@ -21,6 +21,7 @@ from pincite.serve.http import (
     check,
     documents,
     errors,
+    evaluate,
     health,
     jobs,
     metrics,
@@ -31,6 +32,7 @@ from pincite.serve.http import (
     passages,
     search,
     static,
+    watching,
 )
 from pincite.serve.http.guard import Authentication
 from pincite.serve.http.limits import Bodies, Gate
@@ -50,6 +52,8 @@ _ROUTERS = (  # each has a ``router``
     documents.router,
     pages.router,
     jobs.router,
+    evaluate.router,
+    watching.router,
     openai.router,
     openai_chat.router,
     openai_vectors.router,
@@ -89,6 +93,7 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
     lifespans: list[Callable[[], AbstractAsyncContextManager[object]]] = []
     app.state.lifespans = lifespans
     jobs.add_jobs(app)
+    watching.add_watches(app)
     errors.add_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)

@@ -1,4 +1,7 @@
-"""Work that takes longer than a request: one thread does one job after the other, and each tells how far it is."""
+"""Work that takes longer than a request: one job after the other, and each tells how far it is.
+
+One thread reads documents and another asks cases, so that neither waits for hours until the other one is done.
+"""
 
 from __future__ import annotations
 
@@ -151,9 +154,9 @@ class Jobs:
     def __init__(self) -> None:
         """Start with none."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._lanes: dict[bool, SimpleQueue[Job | None]] = {}  # whether they ask cases: what is to be done
+        self._threads: list[threading.Thread] = []
         self._errands: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._is_busy = False
 
@@ -161,7 +164,7 @@ class Jobs:
         """Run something short that must not wait for the end of a job, which may read documents for hours.
 
         Args:
-            function: is run in the worker's thread, between two documents, if a job runs; else in this one.
+            function: is run in the thread that reads documents, between two of them, if it does; else in this one.
 
         Returns:
             What it gives.
@@ -182,10 +185,13 @@ class Jobs:
             over = [other.id for other in self._jobs.values() if other.is_over]
             for identifier in over[: max(0, len(over) - KEPT)]:
                 del self._jobs[identifier]
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="pincite-jobs", daemon=True)
-                self._thread.start()
-        self._queue.put(job)
+            asks = job.kind == "evaluate"
+            if asks not in self._lanes:
+                self._lanes[asks] = SimpleQueue()
+                target = self._ask if asks else self._work
+                self._threads.append(threading.Thread(target=target, name="pincite-jobs", daemon=True))
+                self._threads[-1].start()
+            self._lanes[asks].put(job)
         return job
 
     def of(self, principal: Principal) -> list[Job]:
@@ -204,16 +210,20 @@ class Jobs:
     def close(self) -> None:
         """End the running job, and those that wait never begin; what they were to read is read at the next start."""
         with self._lock:
-            thread, self._thread = self._thread, None
             for job in self._jobs.values():
                 job.given_up = lambda: None
                 job.cancel()
-        if thread is not None:
-            self._queue.put(None)
+            for lane in self._lanes.values():
+                lane.put(None)
+        for thread in self._threads:
             thread.join()
 
+    def _ask(self) -> None:
+        while (job := self._lanes[True].get()) is not None:
+            job.run(lambda: None)
+
     def _work(self) -> None:
-        while (job := self._queue.get()) is not None:
+        while (job := self._lanes[False].get()) is not None:
             with self._lock:
                 self._is_busy = True
             job.run(self._run_errands)
