@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -279,6 +280,15 @@ def test_the_stream_on_the_wire_ends_with_done(client: httpx.Client) -> None:
     assert response.headers["content-type"].startswith("text/event-stream")
     assert all(line.startswith("data: ") for line in lines)
     assert lines[-1] == "data: [DONE]"
+
+
+def test_a_quote_of_code_is_closed_for_programs_that_show_markdown(chat: openai.OpenAI, library: Library) -> None:
+    library.add_text("note:code", "Zeppelin files are listed so:\n\n```\nzeppelin list --files\n```\n")
+    asked = ASKED | {"messages": [{"role": "user", "content": "How are zeppelin files listed with zeppelin list?"}]}
+    message = chat.chat.completions.create(**asked).choices[0].message
+    assert re.search(r"^```\n\[\d+\]", message.content, re.MULTILINE)
+    for words, more in cited(message.content, message.annotations):
+        assert words.startswith(more["quote"])
 
 
 WORDS = st.text(st.characters(codec="utf-16"), max_size=30)

@@ -22,6 +22,7 @@ _MARKS = {
     "conflicting": " (sources conflict)",
 }
 _ADDED = re.compile("|".join(map(re.escape, _MARKS.values())))
+_FENCED = re.compile(r"^([`~]{3,}) (?=\[\d+\])", re.MULTILINE)  # what closes a quote of code stands alone on its line
 _SOURCES = "\n\nSources:\n\n"
 _NOTED = ("partly_in_documents", "generation_failed", "generator_unavailable", "draft_incomplete")
 
@@ -70,7 +71,7 @@ class Spoken:
     def _claim(self, claim: Claim, gap: str) -> Piece:
         """Write a claim with its mark; its annotations span its words and its numbers."""
         start = len(self.text) + len(gap)
-        piece = self._add(gap + claim.text + _MARKS.get(claim.verdict, ""))
+        piece = self._add(gap + _FENCED.sub(r"\1\n", claim.text) + _MARKS.get(claim.verdict, ""))
         end = min(start + len(claim.text), len(self.text))
         if start >= end:
             return piece
