@@ -19,5 +19,11 @@ from pincite.place import location
     ],
 )
 def test_a_place_says_what_its_number_counts(uri, page, place):
-    assert location(uri, (), page, 2, 5) == place
-    assert location(uri, ("One", "Two"), page, 2, 5) == f"{place} (One > Two)"
+    assert location(uri, (), page, (2, 5)) == location(uri, (), page, (2, 5), 7) == place
+    assert location(uri, ("One", "Two"), page, (2, 5)) == f"{place} (One > Two)"
+
+
+def test_a_place_in_source_code_is_one_that_editors_take():
+    assert location("file:///a/x.PY", (), None, (2, 2), 5) == "/a/x.PY:2:5"
+    assert location("file:///a/x.ts", ("A", "b"), None, (2, 5), 1) == "/a/x.ts:2:1, lines 2-5 (A > b)"
+    assert location("file:///a/x.ts", (), None, (2, 5)) == "/a/x.ts, lines 2-5"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
+from pathlib import Path
 from urllib.parse import unquote
 
 _PAGES = {  # file extension: what its pages are called
@@ -12,10 +15,27 @@ _PAGES = {  # file extension: what its pages are called
 }
 
 
-def location(uri: str, heading_path: tuple[str, ...], page: int | None, line_from: int, line_to: int) -> str:
-    """Name a place for people: path; page (slide, sheet, cell, message) or lines; headings."""
+def location(
+    uri: str, heading_path: tuple[str, ...], page: int | None, lines: tuple[int, int], column: int | None = None
+) -> str:
+    """Name a place for people: path; page (slide, sheet, cell, message) or lines; headings.
+
+    In source code it begins as editors take it: path:line:column.
+    """
     path = unquote(uri.removeprefix("file://"))
-    lines = f"line {line_from}" if line_from == line_to else f"lines {line_from}-{line_to}"
-    unit = _PAGES.get(path.rpartition(".")[2].lower(), "page")
-    place = f"{path}, {unit} {page}" if page is not None else f"{path}, {lines}"
+    extension = path.rpartition(".")[2].lower()
+    said = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]}-{lines[1]}"
+    if page is not None:
+        place = f"{path}, {_PAGES.get(extension, 'page')} {page}"
+    elif column is not None and extension in _code():
+        place = f"{path}:{lines[0]}:{column}" + (f", {said}" if lines[1] > lines[0] else "")
+    else:
+        place = f"{path}, {said}"
     return f"{place} ({' > '.join(heading_path)})" if heading_path else place
+
+
+@cache
+def _code() -> frozenset[str]:
+    """Give the extensions of source code."""
+    table = tomllib.loads((Path(__file__).parent / "acquire" / "extensions.toml").read_text(encoding="utf-8"))
+    return frozenset(" ".join(table["code"].values()).split())

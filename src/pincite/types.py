@@ -118,6 +118,7 @@ class Passage:
     page_to: int | None = None
     line_from: int = 1
     line_to: int = 1
+    column_from: int | None = None  # from 1; None: not known
 
     @property
     def searched(self) -> str:
@@ -127,7 +128,8 @@ class Passage:
     @property
     def location(self) -> str:
         """The place in words, for people."""
-        return location(self.uri, self.heading_path, self.page_from, self.line_from, self.line_to)
+        lines = (self.line_from, self.line_to)
+        return location(self.uri, self.heading_path, self.page_from, lines, self.column_from)
 
 
 # --- find: a question becomes ranked passages
@@ -272,11 +274,12 @@ class Citation:
     heading_path: tuple[str, ...] = ()
     line_from: int = 1
     line_to: int = 1
+    column_from: int | None = None
 
     @property
     def location(self) -> str:
         """The place in words, for people."""
-        return location(self.uri, self.heading_path, self.page, self.line_from, self.line_to)
+        return location(self.uri, self.heading_path, self.page, (self.line_from, self.line_to), self.column_from)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,24 @@ def test_places_are_lines_pages_and_headings(store: Store) -> None:
     assert (first.heading_path, first.title, first.uri) == (("T",), "T", "file:///p.txt")
 
 
+@pytest.mark.parametrize("gap", [" ", "\n", "\r\n    ", " " * 8_000, "\n" + " " * 20_000, "é\r" + "x" * 7_997])
+def test_columns_count_from_the_beginning_of_the_line(store: Store, gap: str) -> None:
+    text = "first" * 1599 + gap + "second"
+    document, _ = make("file:///c.txt", [text])
+    start = len(text) - 6
+    spans = [Span(0, 4, (), "", 1), Span(start, len(text), (), "", 1)]
+    store.put_document(document, spans, {}, "")
+    first, second = store.passages_of("file:///c.txt")
+    begun = max(text.rfind("\n"), text.rfind("\r")) + 1
+    assert (first.column_from, second.column_from, second.text) == (1, start - begun + 1, "second")
+
+
+def test_a_column_is_not_known_where_a_line_has_no_end(store: Store) -> None:
+    document, _ = make("file:///c.txt", ["x" * 200_000])
+    store.put_document(document, [Span(0, 9, (), "", 1), Span(150_000, 150_009, (), "", 1)], {}, "")
+    assert [passage.column_from for passage in store.passages_of("file:///c.txt")] == [1, None]
+
+
 def test_a_long_document_is_cut_anywhere(store: Store) -> None:
     paragraphs = ["é" * 7_999, "\U0001f600" * 8_001, "x" * 20_000, "y", "z" * 3]
     put(store, "file:///long.txt", paragraphs)

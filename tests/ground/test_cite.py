@@ -52,6 +52,16 @@ def test_a_citation_names_its_lines():
     citation = make_citation(1, part, 7, len(TEXT))
     assert (citation.line_from, citation.line_to) == (2, 3)
     assert make_citation(1, part, 33, 37).line_from == 3
+    assert citation.column_from is None, "nobody said where the passage begins"
+    placed = replace(part, column_from=8)
+    assert make_citation(1, placed, 7, 9).column_from == 8
+    assert make_citation(1, placed, 10, 12).column_from == 11
+    start = TEXT.rindex("\n") + 4
+    assert (
+        make_citation(1, part, start, start + 2).column_from
+        == make_citation(1, placed, start, start + 2).column_from
+        == 4
+    )
     assert check_citation(citation, TEXT) is None
 
 

@@ -110,6 +110,8 @@ def make_citation(number: int, passage: Passage, start: int, end: int) -> Citati
     """Cite a span, in document offsets, of a passage."""
     first, last = start - passage.start, end - passage.start
     lines = line_starts(passage.text)
+    line = line_of(lines, first)
+    column = first - int(lines[line - 1]) + 1 if line > 1 else passage.column_from and passage.column_from + first
     return Citation(
         number=number,
         passage_id=passage.id,
@@ -121,8 +123,9 @@ def make_citation(number: int, passage: Passage, start: int, end: int) -> Citati
         title=passage.title,
         page=passage.page_from,
         heading_path=passage.heading_path,
-        line_from=passage.line_from + line_of(lines, first) - 1,
+        line_from=passage.line_from + line - 1,
         line_to=passage.line_from + line_of(lines, max(first, last - 1)) - 1,
+        column_from=column,
     )
 
 

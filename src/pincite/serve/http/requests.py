@@ -115,6 +115,7 @@ class CitationBody(Body):
     heading_path: list[str] = Field([], max_length=100)
     line_from: int = 1
     line_to: int = 1
+    column_from: int | None = None
     location: str = ""
 
     def citation(self) -> Citation:

@@ -27,6 +27,7 @@ from pincite.store.sqlite.vectors import LACKING, SHOWN, space_of
 from pincite.store.sqlite.where import Bound
 from pincite.types import Block, Document, Page, Passage, Source, searched_text
 
+_LONGEST_LINE = 128_000  # code points: further back nobody looks for its beginning
 _RECORD = (
     "SELECT uri, media_type, content_hash, modified_ns, size, id, version, passages, title, language, status, reason,"
     " fix, added_ns, checked_ns, (SELECT labels FROM label_sets s WHERE s.key = d.label_set) FROM documents d"
@@ -182,6 +183,7 @@ class Texts:
 
     def __init__(self, connection: apsw.Connection, spans: Sequence[tuple[int, int, int]]) -> None:
         """Read the segments of all (body, start, end) at once."""
+        self._connection = connection
         wanted = {
             text_base(body) + segment
             for body, start, end in spans
@@ -196,6 +198,17 @@ class Texts:
             else ()
         )
         self._segments = {key: unpack(text) for key, text in rows}
+
+    def column(self, body: int, offset: int) -> int | None:
+        """Give the column, from 1, of a character whose segment is here; None far behind the beginning of its line."""
+        key, before = text_base(body) + offset // SEGMENT, offset % SEGMENT
+        text, passed = self._segments[key][:before], 0
+        while (start := max(text.rfind("\n"), text.rfind("\r"))) < 0 and key > text_base(body):
+            passed, key = passed + len(text), key - 1
+            if passed > _LONGEST_LINE:
+                return None
+            text = unpack(self._connection.execute("SELECT text FROM texts WHERE key = ?", (key,)).get)
+        return passed + len(text) - start
 
     def cut(self, body: int, start: int, end: int) -> str:
         """Give ``text[start:end]``."""
@@ -246,10 +259,10 @@ def passages_of(connection: apsw.Connection, uri: str, grants: Grants) -> list[P
 def _passages(connection: apsw.Connection, select: str, values: tuple[Any, ...]) -> list[Passage]:
     rows: list[Any] = connection.execute(select, values).fetchall()
     texts = Texts(connection, [(row[13], row[4], row[5]) for row in rows])
-    return [_passage(row, texts.cut(row[13], row[4], row[5])) for row in rows]
+    return [_passage(row, texts.cut(row[13], row[4], row[5]), texts.column(row[13], row[4])) for row in rows]
 
 
-def _passage(row: tuple[Any, ...], text: str) -> Passage:
+def _passage(row: tuple[Any, ...], text: str, column: int | None) -> Passage:
     key, document_id, uri, version, start, end, title, heading_path, context, *pages, line_from, line_to, _ = row
     document_id = unpack(document_id)
     return Passage(
@@ -268,6 +281,7 @@ def _passage(row: tuple[Any, ...], text: str) -> Passage:
         page_to=pages[1],
         line_from=line_from,
         line_to=line_to,
+        column_from=column,
     )
 
 
