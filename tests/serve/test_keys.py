@@ -126,7 +126,10 @@ def test_the_command_makes_lists_and_revokes(tmp_path: Path, capsys: pytest.Capt
 
 def test_another_process_sees_a_key_at_once(tmp_path: Path) -> None:
     token = Keys(tmp_path).add("anna")
-    code = "import sys; from pathlib import Path; from pincite.serve.keys import Keys; print(Keys(Path(sys.argv[1])).find(sys.argv[2]).name)"
+    code = (
+        "import sys; from pathlib import Path; from pincite.serve.keys import Keys;"
+        "print(Keys(Path(sys.argv[1])).find(sys.argv[2]).name)"
+    )
     found = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path), token], capture_output=True, text=True, check=True
     )

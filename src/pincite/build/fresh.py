@@ -9,11 +9,12 @@ from threading import Event, Lock
 
 from pincite.stop import stoppable
 
-_AGE_SECONDS = 1.0  # a look at the disk that ended so short a time ago is new enough
+# How long a look at the disk is new enough: so many times what it took, within bounds.
+_TIMES, _LEAST, _MOST = 10, 1.0, 5.0
 
 
 class Fresh:
-    """Looks at the disk when somebody asks, at most once a second, and never twice at a time."""
+    """Looks at the disk when somebody asks, and so that it costs little: not without a pause, never twice at a time."""
 
     def __init__(self, refresh: Callable[[], object]) -> None:
         """Start nothing yet.
@@ -41,7 +42,7 @@ class Fresh:
             ModelError: the encoder cannot be used.
         """
         with self._lock:
-            if self._look is None or (self._look.done() and time.monotonic() - self._ended > _AGE_SECONDS):
+            if self._look is None or (self._look.done() and self._is_old()):
                 pool = ThreadPoolExecutor(1, "pincite-refresh")
                 self._began = time.monotonic()
                 self._look = pool.submit(self._run)
@@ -58,6 +59,11 @@ class Fresh:
         self._closed.set()
         if self._look is not None:
             self._look.exception()
+
+    def _is_old(self) -> bool:
+        """Tell whether the last look is too old to rely on."""
+        age = max(_LEAST, min(_MOST, _TIMES * (self._ended - self._began)))
+        return time.monotonic() - self._ended > age
 
     def _run(self) -> None:
         """Look once."""

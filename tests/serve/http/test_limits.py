@@ -20,8 +20,7 @@ JSON = {"content-type": "application/json"}
 
 def connect(url: str) -> socket.socket:
     host, port = url.removeprefix("http://").rstrip("/").split(":")
-    opened = socket.create_connection((host, int(port)), timeout=10)
-    return opened
+    return socket.create_connection((host, int(port)), timeout=10)
 
 
 def exchange(url: str, data: bytes) -> bytes:

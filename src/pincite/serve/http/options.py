@@ -13,6 +13,7 @@ class ServeOptions:
     host: str = "127.0.0.1"
     port: int = 8765
     allow_hosts: tuple[str, ...] = ()  # names by which the server may be called, besides loopback and ``host``
+    fresh_seconds: float = 1.0  # that a question waits for changes on disk to be taken in
     read_only: bool = False  # nothing may be added, changed or removed
     roots: tuple[Path, ...] = ()  # folders from which paths may be added by those who are not the owner
     allow_urls: bool = False  # whether URLs may be fetched
