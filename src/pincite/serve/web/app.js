@@ -165,7 +165,8 @@ function watchConnection() {
       if (!(await fetch("/health", { cache: "no-store" })).ok) throw new Error("not yet");
       waiting = false;
       $("offline").hidden = true;
-      await (app.library ? refresh() : start()); // what the person has open stays as it is
+      const asking = ["", "c"].includes(app.route.view);
+      await (asking && app.library ? refresh() : start()); // what is being written stays as it is
     } catch {
       setTimeout(again, 2000);
     }
