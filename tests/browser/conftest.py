@@ -38,7 +38,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Callable[..., Opened]]:
-    """``visit(url, **context)`` gives a page of its own, watched; what would leave this machine is stopped and noted."""
+    """``visit(url, **context)`` gives a page of its own, watched; what would leave this machine is stopped."""
     with ExitStack() as stack:
 
         def opened(url: str, **options: Any) -> Opened:

@@ -19,8 +19,8 @@ HERE = ("http://127.0.0.1", "data:", "blob:", "about:")
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
 
-# Runs before anything of the page: what its policy refused, whether a script of a document ran (it sets ``window.ran``),
-# and every address of the attacker that was ever shown.
+# Runs before anything of the page: tells what its policy refused and whether a script of a document ran (it sets
+# ``window.ran``), and keeps every address of the attacker that was ever shown.
 SPY = """
 window.seen = new Set();
 document.addEventListener("securitypolicyviolation", (e) => tell("refused", `${e.violatedDirective} ${e.blockedURI}`));
@@ -90,7 +90,7 @@ class Server:
             head = f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{quoted}"\r\n\r\n'
             parts.append(head.encode() + (content.encode() if isinstance(content, str) else content) + b"\r\n")
         body = b"".join(parts) + f"--{boundary}--\r\n".encode()
-        job = self.call("/v1/documents", body, kind=f"multipart/form-data; boundary={boundary}")["job"]
+        job = self.call("/v1/documents", body, kind=f"multipart/form-data; boundary={boundary}")["job"]["id"]
         request = urllib.request.Request(f"{self.url}/v1/jobs/{job}", headers={"Accept": "text/event-stream"})
         with urllib.request.urlopen(request, timeout=120) as stream:
             stream.read()  # it ends with the job

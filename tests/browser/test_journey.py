@@ -77,7 +77,7 @@ def add_documents(page, folder: Path, *, by_dialog: bool) -> None:
     assert problem.locator(".fix").inner_text()  # what to do about it
     page.get_by_role("link", name="Lease of the flat in Harbour Street").wait_for()
     page.get_by_role("link", name="Handbook of the workshop").wait_for()
-    assert page.locator(".doc.failed .doc-problem").inner_text()
+    assert page.locator(".doc.failed .doc-problem").text_content()
 
 
 def evidence_is_exact(page, turn, server: Server) -> None:
@@ -132,7 +132,7 @@ def exports(page, phone: bool) -> None:
         return Path(download.value.path()).read_text(encoding="utf-8")
 
     kept = json.loads(export("JSON"))
-    assert [turn["question"] for turn in kept["turns"]][0] == "When is the rent due?"
+    assert kept["turns"][0]["question"] == "When is the rent due?"
     answer = kept["turns"][0]["answer"]
     markdown = export("Markdown")
     notes = dict(re.findall(r"^\[\^(\d+)\]: “(.+?)” ", markdown, re.MULTILINE))

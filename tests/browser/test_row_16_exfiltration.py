@@ -14,6 +14,8 @@ from tests.browser.driving import LEASE, Server, ask, running
 from tests.browser.payloads import LEAKS
 
 PER_ANSWER = 9
+# What an answer never has.
+FETCHING = "img, picture, video, audio, iframe, object, embed, link, style, script, form, base"
 SENTENCES = [
     {"passages": [1], "text": f"The rent is 1,250 euros and due on the third working day {leak.format(n=n)}"}
     for n, leak in enumerate(LEAKS)
@@ -65,10 +67,7 @@ def test_row_16_nothing_in_an_answer_is_fetched_when_it_is_shown(server: Server,
     before = Mock.asked
     for _ in ANSWERS:
         turn = ask(page, "When is the rent due, and how much is it?")
-        assert (
-            turn.locator("img, picture, video, audio, iframe, object, embed, link, style, script, form, base").count()
-            == 0
-        )
+        assert turn.locator(FETCHING).count() == 0
         assert turn.locator("a[href*='evil.test']").count() == 0
         for chip in turn.locator("button[data-claim]").all()[:2]:
             chip.click()

@@ -1,13 +1,13 @@
-"""States that a page must have designed: a key that is revoked, a server that is gone, large lists, trouble with files."""
+"""States that are designed: a key that is revoked, a server that is gone, large lists, trouble with files."""
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
+from tests.acquire.made import docx, para
 from tests.browser.driving import HANDBOOK, LEASE, ask, running
 
 QUICK = {"GENERATOR": "none"}
@@ -86,12 +86,12 @@ def listing(url: str) -> dict[str, object]:
     numbers = [n for n in range(10_000) if asked.get("q", "") in f"paper number {n}"]
     start = int(asked.get("cursor", 0))
     end = start + int(asked["limit"])
+    usual = {"version": 1, "status": "indexed", "reason": "", "fix": "", "passages": 3, "language": "en", "size": 900}
+    usual |= {"media_type": "text/markdown", "modified": None, "added": None, "labels": [], "stale": False}
     found = [
-        {"id": f"{n:012x}", "uri": f"file:///papers/{n}.md", "name": f"{n}.md", "title": f"paper number {n}", "version": 1,
-         "status": "indexed", "reason": "", "fix": "", "passages": 3, "language": "en", "media_type": "text/markdown",
-         "size": 900, "modified": None, "added": None, "checked": None, "labels": [], "stale": False}
+        usual | {"id": f"{n:012x}", "uri": f"file:///papers/{n}.md", "name": f"{n}.md", "title": f"paper number {n}"}
         for n in numbers[start:end]
-    ]  # fmt: skip
+    ]
     counts = {"all": 10_000, "stale": 0, "status": {"indexed": 10_000}, "media_type": {}, "labels": {}}
     return {"documents": found, "next": str(end) if end < len(numbers) else None, "counts": counts}
 
@@ -101,12 +101,13 @@ def test_filters_labels_versions_and_a_file_that_went_stale(tmp_path: Path, enco
     folder.mkdir()
     (folder / "lease.md").write_text(LEASE)
     (folder / "handbook.html").write_text(f"<html><title>Handbook</title><body><p>{HANDBOOK}</p></body></html>")
-    (folder / "notes.json").write_text(json.dumps({"note": "Copper glazes are blue."}))
+    (folder / "contract.docx").write_bytes(docx(para("Copper glazes are kept by Ms Weber.")))
     with running(tmp_path / "library", **QUICK) as server:
         server.cli("add", str(folder))
         (folder / "lease.md").write_text(LEASE.replace("third", "fifth"))
         server.cli("add", str(folder))
-        (folder / "notes.json").write_bytes(b"{" + b"\x00" * 40)  # cannot be read: what was there stays, and is stale
+        (folder / "contract.docx").write_bytes(docx(para("A new text."))[:200])
+        server.call("/v1/search", {"question": "copper"})  # takes in what has changed
         server.cli("label", str(folder / "handbook.html"), "workshop")
         opened = visit(server.url)
         page = opened.go("/library")
@@ -115,6 +116,12 @@ def test_filters_labels_versions_and_a_file_that_went_stale(tmp_path: Path, enco
         page.wait_for_function("() => document.querySelectorAll('.doc').length === 1")
         assert page.locator(".doc .tag.label").inner_text() == "workshop"
         page.get_by_label("Kind").select_option("")
+        page.locator(".notice", has_text="1 document is stale").get_by_role("button", name="Show").click()
+        page.wait_for_function("() => document.querySelectorAll('.doc').length === 1")
+        stale = page.locator(".doc.stale").text_content()
+        assert "Answers still come from version 1" in stale
+        assert "contract.docx" in stale
+        page.get_by_label("State").select_option("")
         page.get_by_role("link", name="Lease of the flat").click()
         page.locator(".reader .text", has_text="fifth working day").wait_for()
         page.get_by_label("Version").select_option("1")

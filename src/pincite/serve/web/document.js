@@ -21,7 +21,9 @@ export function mount(root, app) {
       fill(root, view.node);
       await view.open();
     } catch (failure) {
-      if (failure.name !== "AbortError") fill(root, el("div.page", {}, back(), failed(failure, load)));
+      const place = el("div");
+      fill(root, el("div.page", {}, back(), place));
+      documents.troubled(place, failure, load, stop.signal);
     }
   };
   load();

@@ -1,7 +1,7 @@
 /** What the list of documents and the page of one have in common: kinds, states, and what can be done with a document. */
 
 import * as api from "./api.js";
-import { button, confirmed, dialog, el, icon } from "./dom.js";
+import { button, confirmed, dialog, el, failed, fill, icon } from "./dom.js";
 import { documentName, line } from "./text.js";
 
 const KINDS = {
@@ -131,13 +131,25 @@ export async function editLabels(document, app) {
   }
 }
 
+/**
+ * Show a failure, with a way to try again; it is tried by itself once a server that was gone is back.
+ * @param {Element} place @param {any} failure @param {() => void} again @param {AbortSignal} signal ends it
+ */
+export function troubled(place, failure, again, signal) {
+  if (failure.name === "AbortError") return;
+  const stop = new AbortController();
+  const retry = () => (stop.abort(), again());
+  if (failure.status === 0) document.addEventListener("pincite:library", retry, { signal: AbortSignal.any([signal, stop.signal]) });
+  fill(place, failed(failure, retry));
+}
+
 /** A bar of progress: `set(share)` from 0 to 1, null when it cannot be said. @param {string} label */
 export function progress(label) {
-  const fill = el("span");
-  const node = el("div.progress", { role: "progressbar", "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 100 }, fill);
+  const part = el("span");
+  const node = el("div.progress", { role: "progressbar", "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 100 }, part);
   const set = (share) => {
     node.classList.toggle("unknown", share === null);
-    fill.style.setProperty("inline-size", `${Math.round(100 * (share ?? 1))}%`);
+    part.style.setProperty("inline-size", `${Math.round(100 * (share ?? 1))}%`);
     if (share === null) node.removeAttribute("aria-valuenow");
     else node.setAttribute("aria-valuenow", String(Math.round(100 * share)));
   };

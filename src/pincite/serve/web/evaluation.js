@@ -1,7 +1,7 @@
 /** Evaluation: questions whose answers are known, and runs over them. */
 
 import * as api from "./api.js";
-import { progress } from "./documents.js";
+import { progress, troubled } from "./documents.js";
 import { button, confirmed, dialog, el, emptyState, failed, fill, icon, loading, notice } from "./dom.js";
 import * as report from "./report.js";
 import { ago, duration, line, plural } from "./text.js";
@@ -40,7 +40,7 @@ class Evaluation {
       this.draw();
       await this.adopt();
     } catch (failure) {
-      if (failure.name !== "AbortError") fill(this.body, failed(failure, () => this.load()));
+      troubled(this.body, failure, () => this.load(), this.stop.signal);
     }
   }
 

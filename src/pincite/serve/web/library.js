@@ -81,7 +81,7 @@ class List {
       this.add(found);
       this.app.say(this.count.textContent);
     } catch (failure) {
-      if (failure.name !== "AbortError") fill(this.body, failed(failure, () => this.load()));
+      documents.troubled(this.body, failure, () => this.load(), signal);
     }
   }
 

@@ -1,7 +1,8 @@
 /** One run: at which stage answers were lost, case by case, and what changed since another run. */
 
 import * as api from "./api.js";
-import { button, el, failed, fill, icon, loading, notice } from "./dom.js";
+import { troubled } from "./documents.js";
+import { button, el, fill, icon, loading, notice } from "./dom.js";
 import { day, decoded, duration, line, plural, visible } from "./text.js";
 
 const RIGHT = ["answered", "refused_rightly"];
@@ -23,7 +24,9 @@ export function mount(root, app) {
       app.title(difference ? "Two runs compared" : "Report");
       fill(root, page(run, evaluations, difference, app));
     } catch (failure) {
-      if (failure.name !== "AbortError") fill(root, el("div.page", {}, back(), failed(failure, load)));
+      const place = el("div");
+      fill(root, el("div.page", {}, back(), place));
+      troubled(place, failure, load, stop.signal);
     }
   };
   load();
