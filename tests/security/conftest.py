@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 import pincite
 from tests.fakes import HashEncoder
+from tests.serve.http.conftest import serving
 
 
 @pytest.fixture(autouse=True)
@@ -29,3 +33,15 @@ def library(tmp_path: Path) -> Iterator[pincite.Library]:
     """An empty library that answers with quotes."""
     with pincite.open(tmp_path / "l.pincite", encoder=HashEncoder(), generator="none") as library:
         yield library
+
+
+@pytest.fixture
+def serve(library: pincite.Library) -> Iterator[Callable[..., httpx.Client]]:
+    """``serve(keys=..., **options)`` starts a server over the library and gives a client of it."""
+    with ExitStack() as stack:
+
+        def start(**options: Any) -> httpx.Client:
+            address = stack.enter_context(serving(library, **options))
+            return stack.enter_context(httpx.Client(base_url=address, timeout=30))
+
+        yield start
