@@ -235,3 +235,87 @@ def test_external_entities_are_not_fetched(tmp_path):
 
 def test_reading_is_deterministic():
     assert read(PAGE.encode(), "a.html", "text/html") == read(PAGE.encode(), "a.html", "text/html")
+
+
+def styled(sheet, body, head=""):
+    return page(f"<p>seen by all who read this page to its end</p>{body}", f"<style>{sheet}</style>{head}")
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "color:white", "color:#FFF", "color:#fffffe", "color:rgb(255, 255, 250)", "color:rgba(0,0,0,0)",
+        "color:transparent", "background:#123456;color:#123450", "text-indent:-9999px", "text-indent:-100em",
+        "position:absolute;top:-2000pt", "clip:rect(0,0,0,0)", "clip: rect(1px, 1px, 1px, 1px)", "clip-path:inset(50%)",
+        "height:0;overflow:hidden", "width:1px;height:1px;overflow:hidden", "font-size:.5pt", "font-size:0",
+        "display:none", "margin-left:-5000px",
+    ],
+)  # fmt: skip
+def test_hidden_by_a_style_of_its_own_or_of_a_sheet(style):
+    for reading in (styled("", f'<div style="{style}">not <b>seen</b></div>'),
+                    styled(f"/* all */ .x {{ {style} }}", '<div class="a x">not <b>seen</b></div>')):  # fmt: skip
+        assert "not" not in reading.text and "seen" in reading.text
+        assert reading.metadata["hidden_text"] == 7
+
+
+@pytest.mark.parametrize(
+    ("sheet", "body"),
+    [
+        (".x { color: white; background: navy }", "<p class=x>shown</p>"),
+        (".d { background: #000 } .x { color: white }", "<div class=d><p class=x>shown</p></div>"),
+        (".x { color: white } body { background-image: url(a.png) }", "<p class=x>shown</p>"),
+        (".x { color: white } p:not(.y) { background: navy }", "<p class=x>shown</p>"),
+        ("@media print { .x { display: none } }", "<p class=x>shown</p>"),
+        (
+            "@import 'a.css'; @media (min-width: 1px) { .x { display: none } p { color: white } }",
+            "<p class=x>shown</p>",
+        ),
+        (".x { display: none } #y.x { display: block }", "<p class=x id=y>shown</p>"),
+        (".x { display: none } .x { display: block }", "<p class=x>shown</p>"),
+        (".menu .x { display: none } div > .x { display: none }", "<section><p class=x>shown</p></section>"),
+        ("ul { font-size: 0 } li { font-size: 12px }", "<ul><li>shown</li></ul>"),
+        ("body { visibility: hidden }", "<p>shown</p>"),
+        ("p { opacity: 0 }", "<p class=x>shown</p>"),  # most of the page: a script shows it
+        (".x { width: 1%; overflow: hidden }", "<p class=x>shown</p>"),
+        (".x { color: white", "<p class=x>shown</p>"),
+        ("}}} .x:hover { display: none } .x::before { color: white }", "<p class=x>shown</p>"),
+        (".x { color: var(--a) } .x { color: hsl(0 0% 100%) }", "<p class=x>shown</p>"),
+    ],
+)
+def test_not_hidden_by_a_sheet(sheet, body):
+    reading = styled(sheet, body)
+    assert "shown" in reading.text
+    assert "hidden_text" not in reading.metadata
+
+
+def test_selectors_of_a_sheet():
+    sheet = "nav a.x, div > p.x.y, #z SPAN, .a .b .c { display: none }"
+    body = (
+        "<div><p class='y x'>one</p><section><p class='x y'>kept1</p></section></div><p id=z>kept2 <span>two</span></p>"
+        "<div class=a><i><b class=b><u class=c>three</u></b></i></div><div class=b><u class=c>kept3</u></div>"
+    )
+    reading = styled(sheet, body)
+    assert all(word in reading.text for word in ("kept1", "kept2", "kept3"))
+    assert not any(word in reading.text for word in ("one", "two", "three"))
+    assert reading.metadata["hidden_text"] == len("onetwothree")
+
+
+def test_colours_of_grounds_from_elsewhere_are_not_known():
+    link = "<link rel=stylesheet href=a.css>"
+    assert "shown" in styled(".x { color: #fff }", "<p class=x>shown</p>", link).text
+    assert "gone" not in styled("", "<div bgcolor=white><font color=white>gone</font></div>", link).text
+    assert "gone" not in styled("", "<font color='#ffffff'>gone</font>").text
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    ["{" * 100_000, "}" * 100_000, "/*" * 100_000, "@" * 100_000, "a" * 200_000, "a:" * 100_000 + "{b:c}",
+     ".a " * 60_000 + "{a:b}",
+     "*{a:b}" * 20_000, "p{" + "a:b;" * 50_000 + "}", "p,p," * 20_000 + "p{color:red}", "." * 99_999 + "{a:b}"],
+)  # fmt: skip
+def test_long_style_sheets_take_no_long(sheet):
+    import time
+
+    started = time.process_time()
+    assert "shown" in styled(sheet, "<p>shown</p>" * 50).text
+    assert time.process_time() - started < 20  # and not minutes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -34,7 +35,8 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
 
     Returns:
         The chapters as HTML is read, all of their visible text; a chapter without a heading gets the one that the
-        table of contents names. Metadata: what the book states of itself. A chapter that is damaged or missing is
+        table of contents names. Metadata: what the book states of itself, and the number of characters that are hidden
+        by styles in the chapters and so left out. A chapter that is damaged or missing is
         in the warnings.
 
     Raises:
@@ -48,15 +50,16 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     folder = posixpath.dirname(path)
     labels = _labels(package, root, folder)
     pieces: list[Piece] = []
-    warnings = []
+    warnings, left_out = [], Counter[str]()
     for part in _spine(root, folder):
         try:
-            chapter = visible_pieces(decode(package.read(part))[0])
+            chapter = visible_pieces(decode(package.read(part))[0], left_out)
         except SourceUndecodable as error:
             warnings.append(f"The chapter {one_line(part)} was not read: {error}")
             continue
         pieces += _with_heading(chapter, labels.get(part, ""))
     title, metadata = _metadata(root)
+    metadata |= +left_out
     text, blocks = assembled(pieces)
     heading = next((block.label for block in blocks if block.kind == "heading"), "")
     return Reading(text, title or heading or stem(name), blocks, metadata=metadata, warnings=tuple(warnings))

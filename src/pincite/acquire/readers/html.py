@@ -11,6 +11,7 @@ from typing import Any
 from pincite.acquire.decode import decode
 from pincite.acquire.readers.base import Lines, one_line, stem, words
 from pincite.acquire.readers.dom import Piece, assembled, pieces_of, squashed
+from pincite.acquire.readers.html_hidden import without_hidden
 from pincite.types import Reading, Scalar
 
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
@@ -24,12 +25,6 @@ _DEPTH = 2000  # of elements: beyond, parsers take quadratic time, so only the b
 _MAIN_DEPTH = 200  # up to which the main text is looked for: the extractor calls itself for each level
 _MAIN_SIZE = 8 << 20  # characters up to which it is looked for: it takes more than a second for each million
 _MAIN_SHARE = (0.25, 0.8)  # of the visible text: with less the page is no article, with more it is nothing else
-_HIDDEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0+)?(?![\d.])"
-    r"|font-size\s*:\s*(?:0(?![\d.])|(?:0?\.\d+|1(?:\.0+)?)\s*(?:px|pt))"
-    r"|(?:left|top|text-indent)\s*:\s*-\d{4}",
-    re.IGNORECASE,
-)
 _META = {  # metadata: names of meta elements, the best first
     "author": ("author", "article:author", "dc.creator"),
     "date": ("article:published_time", "date", "dc.date", "dcterms.created", "datepublished"),
@@ -49,7 +44,7 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
         Text whose blocks are headings ("## ..."), paragraphs, lists ("- ..."), tables ("| ... |") and code, with
         blank lines between them. Metadata: title is ``og:title``, the heading that ``title`` repeats, or
         ``title``; author, date and description as the page declares them; ``hidden_text`` counts the characters
-        of elements that are styled or marked as hidden, which are left out.
+        of text that is not displayed, off the page, tiny or in the colour of its ground, which is left out.
 
     Raises:
         SourceUndecodable: the bytes are no text.
@@ -65,22 +60,25 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
         return Reading("", stem(name), metadata=metadata, warnings=warnings)
     title = _title(tree) or stem(name)
     metadata |= _metadata(tree)
-    hidden = _without_hidden(tree)
+    hidden = without_hidden(tree)
     if hidden:
         metadata["hidden_text"] = hidden
     text, blocks = assembled(_main_pieces(tree, len(source)))
     return Reading(text, title, blocks, metadata=metadata, warnings=warnings)
 
 
-def visible_pieces(source: str) -> list[Piece]:
-    """Give the pieces of all that is visible in a part of a larger document: a chapter, a mail; asides included."""
+def visible_pieces(source: str, left_out: Counter[str]) -> list[Piece]:
+    """Give the pieces of all that is visible in a part of a larger document: a chapter, a mail; asides included.
+
+    Characters that are hidden are counted in ``left_out["hidden_text"]``.
+    """
     if _too_deep(source):
         text = _bare(source, "", {}, ()).text
         return [Piece("paragraph", part) for part in text.split("\n\n") if part]
     tree = _parsed(source)
     if tree is None:
         return []
-    _without_hidden(tree)
+    left_out["hidden_text"] += without_hidden(tree)
     for node in tree.iter("aside", "footer"):
         node.tag = "div"
     return pieces_of(tree)[0]
@@ -159,18 +157,6 @@ def _metadata(tree: Any) -> dict[str, Scalar]:
     found = {key: next((declared[name] for name in names if declared.get(name)), "") for key, names in _META.items()}
     found["language"] = (tree.get("lang") or "")[:35]
     return {key: value for key, value in found.items() if value}
-
-
-def _without_hidden(tree: Any) -> int:
-    """Remove elements that are hidden; count the characters of their text."""
-    count = 0
-    for node in list(tree.iter()):
-        if node.get("hidden") is not None or _HIDDEN.search(node.get("style") or ""):
-            if node.getparent() is None:
-                continue
-            count += len("".join("".join(node.itertext()).split()))
-            node.drop_tree()
-    return count
 
 
 def _main_pieces(tree: Any, size: int) -> list[Piece]:

@@ -7,6 +7,7 @@ import email.errors
 import email.utils
 import re
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from email.header import decode_header
 from email.message import Message
@@ -34,6 +35,7 @@ class Letter(NamedTuple):
     headers: dict[str, str]  # as in ``_SHOWN``
     body: list[Piece]
     attachments: list[tuple[str, str, bytes]]  # name, media type, content
+    left_out: Counter[str]  # characters that are hidden in the body
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
@@ -55,7 +57,8 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     if media_type == "application/mbox":
         letters = [_letter(part) for part in _messages(data)]
         text, blocks, pages = paged((letter.subject, letter_pieces(letter)) for letter in letters)
-        return Reading(text, stem(name), blocks, pages, {"messages": len(letters)})
+        left_out = sum((letter.left_out for letter in letters), Counter[str]())
+        return Reading(text, stem(name), blocks, pages, {"messages": len(letters), **left_out})
     return letter_reading(_letter(data), name)
 
 
@@ -74,6 +77,7 @@ def letter_reading(letter: Letter, name: str) -> Reading:
     """Make the reading of one mail."""
     text, blocks, _ = paged([("", letter_pieces(letter))])
     metadata: dict[str, Scalar] = {ours: letter.headers[key] for key, ours in _OURS.items() if letter.headers.get(key)}
+    metadata |= +letter.left_out
     date = _date(letter.headers.get("Date", ""))
     return Reading(text, letter.subject or stem(name), blocks, metadata=metadata | ({"date": date} if date else {}))
 
@@ -115,7 +119,7 @@ def _letter(data: bytes) -> Letter:
 def _of_message(message: Message, depth: int) -> Letter:
     headers = {key.title(): _header(value) for key, value in reversed(list(message.raw_items()))}
     named = {key: headers.get(key.title(), "") for key in (*_SHOWN, *_KEPT.values())}
-    letter = Letter(one_line(headers.get("Subject", ""), 1000), named, [], [])
+    letter = Letter(one_line(headers.get("Subject", ""), 1000), named, [], [], Counter())
     _collect(message, letter, depth)
     return letter
 
@@ -133,6 +137,7 @@ def _collect(part: Message, letter: Letter, depth: int) -> None:
             within = _of_message(message, depth + 1)
             letter.body.extend(letter_pieces(within, 2))
             letter.attachments.extend(within.attachments)
+            letter.left_out.update(within.left_out)
     elif isinstance(inner, list):
         for one in inner[:1] if kind == "multipart/signed" else inner:
             _collect(one, letter, depth + 1)
@@ -166,17 +171,19 @@ def _leaf(part: Message, kind: str, letter: Letter) -> None:
         default = f"part-{len(letter.attachments) + 1}"
         letter.attachments.append((name or default, kind, data))
     elif data.strip():
-        letter.body.extend(body_pieces(data, part.get_content_charset() or "", is_html=kind == "text/html"))
+        letter.body.extend(
+            body_pieces(data, part.get_content_charset() or "", letter.left_out if kind == "text/html" else None)
+        )
 
 
-def body_pieces(data: bytes, charset: str, *, is_html: bool) -> list[Piece]:
-    """Write a body; bytes that are no text give none."""
+def body_pieces(data: bytes, charset: str, left_out: Counter[str] | None = None) -> list[Piece]:
+    """Write a body, of HTML if there is where to count what is hidden; bytes that are no text give none."""
     try:
         body = decode(data, charset)[0]
     except SourceError:
         return []
-    if is_html:
-        return visible_pieces(body)
+    if left_out is not None:
+        return visible_pieces(body, left_out)
     reading = plain.parse(body.replace("\r\n", "\n"), "")
     return [Piece(block.kind, reading.text[block.start : block.end]) for block in reading.blocks]
 

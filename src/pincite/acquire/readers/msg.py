@@ -6,6 +6,7 @@ import datetime
 import email
 import io
 import struct
+from collections import Counter
 from typing import Any
 
 from pincite.acquire.decode import decode
@@ -86,9 +87,10 @@ def _of_file(file: Any) -> Letter:
     headers["Message-ID"] = one_line(str(transport.get("Message-ID", "")))
     folders = sorted({path[0] for path in file.listdir() if path[0].startswith("__attach_version1.0_")})
     files = [_file(file, folder, page) for folder in folders]
-    body = body_pieces(texts[_BODY].encode("utf-8", "replace"), "utf-8", is_html=False) if texts[_BODY].strip() else []
+    body = body_pieces(texts[_BODY].encode("utf-8", "replace"), "utf-8") if texts[_BODY].strip() else []
     headers = {key: one_line(value, 1000) for key, value in headers.items()}
-    return Letter(one_line(texts[_SUBJECT], 1000), headers, body or _rich(file, page), files)
+    left_out = Counter[str]()
+    return Letter(one_line(texts[_SUBJECT], 1000), headers, body or _rich(file, page, left_out), files, left_out)
 
 
 def _guessed(body: bytes) -> str:
@@ -116,11 +118,11 @@ def _stream(file: Any, folder: str, name: str) -> bytes:
     return bytes(file.openstream(path).read()) if file.exists(path) and file.get_type(path) == 2 else b""
 
 
-def _rich(file: Any, page: str) -> list[Piece]:
+def _rich(file: Any, page: str, left_out: Counter[str]) -> list[Piece]:
     """Give the body from HTML, or else from RTF."""
     html = _stream(file, "", f"{_HTML}0102") or _property(file, "", _HTML, page).encode("utf-8", "replace")
     if html:
-        return body_pieces(html, page, is_html=True)
+        return body_pieces(html, page, left_out)
     packed_rtf = _stream(file, "", f"{_RTF}0102")
     if not packed_rtf:
         return []

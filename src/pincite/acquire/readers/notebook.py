@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,7 +96,7 @@ def _output(output: Any) -> Iterator[Piece]:
         text = f"{_text(_inside(output, 'ename'))}: {_text(_inside(output, 'evalue'))}"
     html = _text(_inside(data, "text/html"))
     if html and "<table" in html.lower():
-        yield from visible_pieces(html)
+        yield from visible_pieces(html, Counter())
     else:
         yield Piece("code", text.strip("\r\n"), label="output")
 
