@@ -26,7 +26,13 @@ import { documentName, duration, fileName, line, plural, visible } from "./text.
 export function rendered(answer, can) {
   if (answer.outcome === "not_in_documents") return refusal(answer, can);
   const all = items(answer);
-  const open = (claim) => can.evidence(Math.max(0, all.findIndex((item) => item.index === claim)));
+  const open = (claim) =>
+    can.evidence(
+      Math.max(
+        0,
+        all.findIndex((item) => item.index === claim),
+      ),
+    );
   return el(
     "div.answer",
     {},
@@ -38,7 +44,16 @@ export function rendered(answer, can) {
 
 /** What may be out of date. */
 function stale(answer) {
-  return answer.stale?.length > 0 && notice("warn", `${plural(answer.stale.length, "source")} may be out of date.`, { fix: el("ul.plain", {}, answer.stale.map((source) => el("li", { text: `${fileName(source.uri)}: ${line(source.reason)} ${line(source.fix)}` }))) });
+  return (
+    answer.stale?.length > 0 &&
+    notice("warn", `${plural(answer.stale.length, "source")} may be out of date.`, {
+      fix: el(
+        "ul.plain",
+        {},
+        answer.stale.map((source) => el("li", { text: `${fileName(source.uri)}: ${line(source.reason)} ${line(source.fix)}` })),
+      ),
+    })
+  );
 }
 
 /** How many sentences have which verdict. */
@@ -47,7 +62,16 @@ function verdicts(answer) {
   return el(
     "p.verdicts.small",
     { "aria-label": "What the check found" },
-    counts.filter(([, count]) => count).map(([verdict, count]) => el("span.verdict", { class: String(verdict), title: VERDICTS[verdict].means }, icon(VERDICTS[verdict].sign), `${count} ${VERDICTS[verdict].word.toLowerCase()}`)),
+    counts
+      .filter(([, count]) => count)
+      .map(([verdict, count]) =>
+        el(
+          "span.verdict",
+          { class: String(verdict), title: VERDICTS[verdict].means },
+          icon(VERDICTS[verdict].sign),
+          `${count} ${VERDICTS[verdict].word.toLowerCase()}`,
+        ),
+      ),
   );
 }
 
@@ -57,7 +81,12 @@ function withConflicts(nodes, answer, open) {
   for (const [index, claim] of answer.claims.entries()) {
     const sides = claim.verdict === "conflicting" ? claim.citations.map((number) => place.get(number)).filter(Boolean) : [];
     const at = nodes.findLastIndex((node) => node.querySelector(`[data-claim="${index}"]`));
-    if (sides.length > 1) nodes.splice(at + 1, 0, conflict(sides, claim, () => open(index)));
+    if (sides.length > 1)
+      nodes.splice(
+        at + 1,
+        0,
+        conflict(sides, claim, () => open(index)),
+      );
   }
   return nodes;
 }
@@ -69,7 +98,12 @@ function conflict(sides, claim, open) {
       "blockquote",
       {},
       el("p.reading", { dir: "auto", text: visible(citation.quote) }),
-      el("footer.small", {}, el("span.numeral", { text: citation.number }), el("span", { dir: "auto", text: `${placeOf(citation)} · version ${citation.version}` })),
+      el(
+        "footer.small",
+        {},
+        el("span.numeral", { text: citation.number }),
+        el("span", { dir: "auto", text: `${placeOf(citation)} · version ${citation.version}` }),
+      ),
     );
   return el(
     "section.conflict",
@@ -112,7 +146,13 @@ function sources(answer, all, can) {
 /** File, page or line, heading. */
 function spot(citation) {
   const heading = citation.heading_path.at(-1);
-  return [fileName(citation.uri), citation.page ? `page ${citation.page}` : `line ${citation.line_from}`, heading && heading !== citation.title && line(heading, 60)].filter(Boolean).join(" · ");
+  return [
+    fileName(citation.uri),
+    citation.page ? `page ${citation.page}` : `line ${citation.line_from}`,
+    heading && heading !== citation.title && line(heading, 60),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 const SAID_ELSEWHERE = new Set(["sources_conflict", "claim_left_out", "stale"]);
@@ -125,8 +165,24 @@ function minded(answer) {
   return el(
     "section.minded",
     { "aria-label": "Notes on this answer" },
-    notes.map((finding) => notice(finding.kind.startsWith("instruction") || finding.kind.startsWith("citation") ? "warn" : "info", line(finding.message), { fix: line(finding.fix) })),
-    left.length > 0 && el("details", {}, el("summary", { text: `${plural(left.length, "sentence")} of the draft left out: no passage carries ${left.length > 1 ? "them" : "it"}` }), el("ul.plain", {}, left.map((finding) => el("li", { dir: "auto", text: line(finding.message) })))),
+    notes.map((finding) =>
+      notice(finding.kind.startsWith("instruction") || finding.kind.startsWith("citation") ? "warn" : "info", line(finding.message), {
+        fix: line(finding.fix),
+      }),
+    ),
+    left.length > 0 &&
+      el(
+        "details",
+        {},
+        el("summary", {
+          text: `${plural(left.length, "sentence")} of the draft left out: no passage carries ${left.length > 1 ? "them" : "it"}`,
+        }),
+        el(
+          "ul.plain",
+          {},
+          left.map((finding) => el("li", { dir: "auto", text: line(finding.message) })),
+        ),
+      ),
   );
 }
 
@@ -136,7 +192,16 @@ function foot(answer, can) {
   return el(
     "footer.row.spread.answer-foot",
     {},
-    el("div.row", {}, button("Copy", { icon: "copy", kind: "quiet", on: () => copy(answerText(answer), "The answer and its sources are copied.", can.app) }), button("Why this answer?", { icon: "why", kind: "quiet", on: can.why })),
+    el(
+      "div.row",
+      {},
+      button("Copy", {
+        icon: "copy",
+        kind: "quiet",
+        on: () => copy(answerText(answer), "The answer and its sources are copied.", can.app),
+      }),
+      button("Why this answer?", { icon: "why", kind: "quiet", on: can.why }),
+    ),
     el("span.small.muted", { text: `${by} · ${duration(answer.trace.seconds)}` }),
   );
 }

@@ -29,6 +29,7 @@
 
 import * as api from "./api.js";
 import * as ask from "./ask.js";
+import { belongTo } from "./conversations.js";
 import * as conversations from "./history.js";
 import { button, dialog, el, failed, fill, icon } from "./dom.js";
 import { plural } from "./text.js";
@@ -128,8 +129,15 @@ async function refresh() {
     el("b", { text: documents ? plural(documents, "document") : "No documents yet" }),
     documents > 0 && el("div.muted", { text: plural(passages, "passage") }),
   );
+  belongTo(me.keys ? me.name : "");
+  const forget = button("Forget the key", {
+    icon: "key",
+    bare: true,
+    kind: "quiet",
+    on: () => (api.setKey(""), location.reload()),
+  });
   $("who").hidden = !me.keys;
-  $("who").textContent = me.keys ? `${me.name} · ${me.role}` : "";
+  fill($("who"), el("span", { text: `${me.name} · ${me.role}` }), forget);
   document.dispatchEvent(new CustomEvent("pincite:library"));
 }
 
@@ -144,9 +152,16 @@ function keyDialog(failure) {
       if (input.value.trim()) close(input.value.trim());
     };
     return [
-      el("p.muted", { text: "Whoever runs this server can give you one. It stays in this tab and is forgotten when you close it." }),
+      el("p.muted", {
+        text: "Whoever runs this server can give you one. It stays in this tab and is forgotten when you close it.",
+      }),
       api.hasKey() && el("p.problem", { role: "alert", text: failure.message }),
-      el("form.stack", { on: { submit } }, el("label.field", { for: "key" }, "Key", input), el("div.row.end", {}, el("button.button.primary", { text: "Open the library" }))),
+      el(
+        "form.stack",
+        { on: { submit } },
+        el("label.field", { for: "key" }, "Key", input),
+        el("div.row.end", {}, el("button.button.primary", { text: "Open the library" })),
+      ),
     ];
   }).then((key) => {
     asking = null;
@@ -200,7 +215,11 @@ function theme() {
   const root = document.documentElement;
   const order = ["", "light", "dark"];
   const signs = { "": ["system", "Colours: as the system"], light: ["sun", "Colours: light"], dark: ["moon", "Colours: dark"] };
-  const control = button("Colours", { bare: true, kind: "quiet", on: () => turn(order[(order.indexOf(root.dataset.theme || "") + 1) % 3]) });
+  const control = button("Colours", {
+    bare: true,
+    kind: "quiet",
+    on: () => turn(order[(order.indexOf(root.dataset.theme || "") + 1) % 3]),
+  });
   const turn = (chosen) => {
     if (chosen) root.dataset.theme = chosen;
     else delete root.dataset.theme;
@@ -264,7 +283,8 @@ function wire() {
   $("menu").append(icon("menu"));
   $("menu").addEventListener("click", openRail);
   $("scrim").addEventListener("click", closeRail);
-  for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#rail a[data-icon]"))) link.prepend(icon(link.dataset.icon));
+  for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#rail a[data-icon]")))
+    link.prepend(icon(link.dataset.icon));
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the hash is the route
     $("main").focus();

@@ -2,11 +2,12 @@
 
 import { rendered } from "./answer.js";
 import { post } from "./api.js";
-import { composer } from "./composer.js";
+import { Composer } from "./composer.js";
 import * as conversations from "./conversations.js";
 import { button, dialog, el, emptyState, fill, icon, notice } from "./dom.js";
 import { items, showEvidence } from "./evidence.js";
 import * as history from "./history.js";
+import { Progress, refocused } from "./progress.js";
 import { Run, runOf } from "./run.js";
 import { VERDICTS } from "./sentences.js";
 import { closeSide } from "./side.js";
@@ -28,10 +29,13 @@ class Asking {
     this.thread = el("div.thread");
     this.welcome = el("div.welcome");
     this.below = el("div.below");
-    this.composer = composer({ onAsk: (question, options) => this.ask(question, options), onStop: () => this.run?.stop(), within: app.route.params.get("in") || "" });
+    this.composer = new Composer({
+      onAsk: (question, options) => this.ask(question, options),
+      onStop: () => this.run?.stop(),
+      within: app.route.params.get("in") || "",
+    });
     this.dock = el("div.dock", {}, this.composer.node);
     this.frame = el("div.asking", {}, this.welcome, this.heading, this.thread, this.dock, this.below);
-    this.scrolled = 0;
     fill(root, this.frame);
     this.known = () => {
       fill(this.welcome, greeting(app));
@@ -46,7 +50,15 @@ class Asking {
     const conversation = id ? await conversations.load(id) : conversations.begin();
     if (!this.frame.isConnected) return;
     if (!conversation) {
-      fill(this.frame, emptyState("ask", "This conversation is not here", el("p", { text: "Conversations are kept in the browser where they were held. This one was deleted, or held elsewhere." }), button("Ask something new", { kind: "primary", on: () => this.app.go("/") })));
+      fill(
+        this.frame,
+        emptyState(
+          "ask",
+          "This conversation is not here",
+          el("p", { text: "Conversations are kept in the browser where they were held. This one was deleted, or held elsewhere." }),
+          button("Ask something new", { kind: "primary", on: () => this.app.go("/") }),
+        ),
+      );
       return;
     }
     this.conversation = conversation;
@@ -82,13 +94,17 @@ class Asking {
     this.mode();
     closeSide();
     this.add(run.turn, run).scrollIntoView({ block: "start", behavior: "smooth" });
-    app.say("Searching your documents.");
   }
 
   /** Show a turn, and follow it while it is on its way. @param {conversations.Turn} turn @param {Run} [run] */
   add(turn, run) {
     const body = el("div.turn-body");
-    const node = el("article.turn", { "aria-label": `Question: ${line(turn.question, 80)}` }, el("h2.question", { dir: "auto", text: visible(turn.question) }), body);
+    const node = el(
+      "article.turn",
+      { "aria-label": `Question: ${line(turn.question, 80)}` },
+      el("h2.question", { dir: "auto", text: visible(turn.question) }),
+      body,
+    );
     const can = this.abilities(turn, body);
     this.thread.append(node);
     if (!run || run.done) fill(body, this.settled(turn, can));
@@ -102,49 +118,35 @@ class Asking {
     const searched = (more) => {
       const { mode, where } = turn.options;
       const { turns } = this.conversation;
-      return post("/v1/search", { question: turn.question, explain: true, mode, where, history: conversations.history(turns.slice(0, turns.indexOf(turn))), ...more });
+      return post("/v1/search", {
+        question: turn.question,
+        explain: true,
+        mode,
+        where,
+        history: conversations.history(turns.slice(0, turns.indexOf(turn))),
+        ...more,
+      });
     };
     const whyNot = (target = "") => showWhy(turn, searched, { target, asked: true });
-    return { app, searched, whyNot, why: () => showWhy(turn, searched, {}), evidence: (at) => showEvidence(turn.answer || this.run?.soFar(), at, { root: body, app, whyNot }) };
+    return {
+      app,
+      searched,
+      whyNot,
+      why: () => showWhy(turn, searched, {}),
+      evidence: (at) => showEvidence(turn.answer || this.run?.soFar(), at, { root: body, app, whyNot }),
+    };
   }
 
-  /** @param {Run} run @param {HTMLElement} body */
+  /** @param {Run} run @param {HTMLElement} body @param {import("./answer.js").Shown} can */
   follow(run, body, can) {
     this.run = run;
     this.composer.busy(true);
-    const checked = el("div");
-    const words = el("span");
-    const draft = el("p.draft.reading", { dir: "auto", hidden: true }, el("span.draft-label.small", { text: "Draft, not yet checked" }), words);
-    const status = el("p.loading", {}, el("span.spinner", { "aria-hidden": "true" }), el("span", { text: "Searching your documents…" }));
-    const slow = setTimeout(() => (status.lastChild.textContent = "Still at it. The first question after a start also loads the models…"), 4000);
-    let claims = 0;
-    let frame = 0;
-    fill(body, checked, draft, status);
-    const show = () => {
-      frame = 0;
-      if (run.done) return;
-      if (run.claims.length !== claims) {
-        claims = run.claims.length;
-        refocused(checked, () => fill(checked, rendered(run.soFar(), { ...can, streaming: true })));
-      }
-      words.textContent = visible(run.draft);
-      draft.hidden = !run.draft.trim();
-      if (run.drafted || claims) clearTimeout(slow), (status.lastChild.textContent = run.drafted ? "Writing, and checking each sentence…" : "Quotes found. Writing…");
-    };
-    const settle = () => {
-      clearTimeout(slow);
-      cancelAnimationFrame(frame);
-      if (this.run === run) this.composer.busy(false), (this.run = undefined);
+    this.progress = new Progress(run, body, can, () => {
+      this.run = undefined;
+      this.composer.busy(false);
       refocused(body, () => fill(body, this.settled(run.turn, can)));
-      if (body.isConnected) this.app.say(told(run.turn));
-    };
-    const listener = () => {
-      if (run.done) settle();
-      else frame ||= requestAnimationFrame(show);
-    };
-    run.listeners.add(listener);
-    this.forget = () => run.listeners.delete(listener);
-    show();
+      this.app.say(told(run.turn));
+    });
   }
 
   /** A turn that has ended. @param {conversations.Turn} turn */
@@ -153,7 +155,10 @@ class Asking {
     const again = () => this.again(turn);
     if (turn.stopped) return notice("info", "You stopped this answer.", { actions: [button("Ask again", { icon: "retry", on: again })] });
     if (turn.error) return troubled(turn.error, again);
-    return notice("info", "This answer was not finished.", { fix: "The page was closed or reloaded while it was on its way.", actions: [button("Ask again", { icon: "retry", on: again })] });
+    return notice("info", "This answer was not finished.", {
+      fix: "The page was closed or reloaded while it was on its way.",
+      actions: [button("Ask again", { icon: "retry", on: again })],
+    });
   }
 
   /** Ask a failed question anew, in its place. @param {conversations.Turn} turn */
@@ -166,25 +171,24 @@ class Asking {
   }
 
   leave() {
-    this.forget?.();
+    this.progress?.forget();
     document.removeEventListener("pincite:library", this.known);
     closeSide();
   }
-}
-
-/** Change a part of the page, and keep the focus on the same chip. @param {HTMLElement} part @param {() => void} change */
-function refocused(part, change) {
-  const focused = /** @type {HTMLElement} */ (document.activeElement);
-  const claim = part.contains(focused) ? focused.dataset.claim : undefined;
-  change();
-  if (claim !== undefined) /** @type {HTMLElement} */ (part.querySelector(`button[data-claim="${Number(claim)}"]`))?.focus();
 }
 
 /** What was taken from the conversation. */
 function understood(answer) {
   const stage = answer.trace.stages.find((one) => one.name === "understand");
   if (!stage?.taken) return null;
-  return el("p.understood.small.muted", { dir: "auto" }, icon("why"), stage.depends ? `Understood together with “${line(stage.taken, 120)}”` : "Taken as a question of its own; the conversation counted a little");
+  return el(
+    "p.understood.small.muted",
+    { dir: "auto" },
+    icon("why"),
+    stage.depends
+      ? `Understood together with “${line(stage.taken, 120)}”`
+      : "Taken as a question of its own; the conversation counted a little",
+  );
 }
 
 /** A failure, and when to try again. */
@@ -195,7 +199,10 @@ function troubled(error, again) {
     retry.disabled = true;
     setTimeout(() => (retry.disabled = false), error.retryAfter * 1000);
   }
-  return notice("error", busy ? "Many questions are being answered right now." : error.message, { fix: busy ? `Try again in ${plural(error.retryAfter || 5, "second")}.` : error.fix, actions: [retry] });
+  return notice("error", busy ? "Many questions are being answered right now." : error.message, {
+    fix: busy ? `Try again in ${plural(error.retryAfter || 5, "second")}.` : error.fix,
+    actions: [retry],
+  });
 }
 
 /** The outcome in a sentence, to be read out. */
@@ -203,7 +210,10 @@ function told({ answer, stopped, error }) {
   if (stopped) return "Stopped.";
   if (!answer) return error?.message || "No answer.";
   if (answer.outcome === "not_in_documents") return "Not in these documents.";
-  const counts = Object.entries(VERDICTS).map(([verdict, { word }]) => [answer.claims.filter((claim) => claim.verdict === verdict).length, word.toLowerCase()]);
+  const counts = Object.entries(VERDICTS).map(([verdict, { word }]) => [
+    answer.claims.filter((claim) => claim.verdict === verdict).length,
+    word.toLowerCase(),
+  ]);
   const said = counts.filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
   return `Answer ready. ${plural(answer.claims.length, "sentence")}: ${said.join(", ")}. ${plural(items(answer).length, "piece of evidence", "pieces of evidence")}.`;
 }
@@ -212,7 +222,10 @@ function told({ answer, stopped, error }) {
 function greeting(app) {
   if (!app.library) return null;
   if (!app.library.documents) return bare(app);
-  return [el("h1", { text: "Ask your documents" }), el("p.lead", { text: "Every sentence of the answer is checked, and pinned to the exact words that it comes from." })];
+  return [
+    el("h1", { text: "Ask your documents" }),
+    el("p.lead", { text: "Every sentence of the answer is checked, and pinned to the exact words that it comes from." }),
+  ];
 }
 
 /** What the signs mean. */
@@ -226,16 +239,36 @@ function legend() {
 
 /** Nothing to ask yet. */
 function bare(app) {
-  if (!app.canEdit) return [el("h1", { text: "Nothing to ask yet" }), el("p.lead", { text: "This library has no documents that you may see. Whoever runs it can add some, or give your key more." })];
+  if (!app.canEdit)
+    return [
+      el("h1", { text: "Nothing to ask yet" }),
+      el("p.lead", { text: "This library has no documents that you may see. Whoever runs it can add some, or give your key more." }),
+    ];
   return [
     el("h1", { text: "Start with your documents" }),
-    el("p.lead", { text: "Drop files or a folder anywhere on this page: contracts, papers, manuals, mail, notes. Then ask. They stay on this machine." }),
+    el("p.lead", {
+      text: "Drop files or a folder anywhere on this page: contracts, papers, manuals, mail, notes. Then ask. They stay on this machine.",
+    }),
     el("div.row.center", {}, button("Add documents", { kind: "primary", icon: "upload", on: () => app.go("/library") })),
   ];
 }
 
 /** All keys. */
 export function showKeys() {
-  const keys = [["/", "Write a question"], ["n", "New conversation"], ["Enter", "On a sign behind a sentence: show its evidence"], ["j  →", "Next evidence"], ["k  ←", "Previous evidence"], ["Esc", "Close the evidence; while asking: stop"], ["?", "This list"]];
-  return dialog("Keys", () => [el("dl.keys", {}, keys.map(([key, words]) => [el("dt", {}, el("kbd", { text: key })), el("dd", { text: words })]))]);
+  const keys = [
+    ["/", "Write a question"],
+    ["n", "New conversation"],
+    ["Enter", "On a sign behind a sentence: show its evidence"],
+    ["j  →", "Next evidence"],
+    ["k  ←", "Previous evidence"],
+    ["Esc", "Close the evidence; while asking: stop"],
+    ["?", "This list"],
+  ];
+  return dialog("Keys", () => [
+    el(
+      "dl.keys",
+      {},
+      keys.map(([key, words]) => [el("dt", {}, el("kbd", { text: key })), el("dd", { text: words })]),
+    ),
+  ]);
 }

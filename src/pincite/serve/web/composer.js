@@ -3,10 +3,11 @@
 import { button, el, fill, icon } from "./dom.js";
 
 const KEPT = "pincite.options";
+const AS_SET = "As the library is set";
 const CHOICES = {
-  answer: ["The answer", [["", "Sentences, each one checked"], ["extract", "Quotes only, nothing is written"]]],
-  policy: ["What no source carries", [["", "As the library is set"], ["flag", "Mark it"], ["drop", "Leave it out"], ["strict", "Give quotes instead"]]],
-  mode: ["Search", [["", "As the library is set"], ["hybrid", "By meaning and by words"], ["vector", "By meaning"], ["keyword", "By words"]]],
+  answer: ["The answer", { "": "Sentences, each one checked", extract: "Quotes only, nothing is written" }],
+  policy: ["What no source carries", { "": AS_SET, flag: "Mark it", drop: "Leave it out", strict: "Give quotes instead" }],
+  mode: ["Search", { "": AS_SET, hybrid: "By meaning and by words", vector: "By meaning", keyword: "By words" }],
 };
 
 /** What the person chose last, for this tab. */
@@ -31,94 +32,126 @@ export function asked({ answer, policy, mode, within }) {
   return options;
 }
 
-/**
- * @param {{onAsk: (question: string, options: Record<string, any>) => void, onStop: () => void, within?: string}} how
- */
-export function composer({ onAsk, onStop, within = "" }) {
-  const chosen = { ...kept(), within };
-  let busy = false;
-  const input = el("textarea", { id: "question", rows: 1, dir: "auto", maxlength: 10_000, placeholder: "Ask about your documents", enterkeyhint: "send", "aria-describedby": "hint" });
-  const send = el("button.button.primary.bare.send", { "aria-label": "Ask", title: "Ask (Enter)" }, icon("send"));
-  const options = el("div.options.card", { id: "options", hidden: true });
-  const summary = el("span");
-  const toggle = el("button.button.quiet.tune", { type: "button", "aria-expanded": "false", "aria-controls": "options" }, icon("tune"), summary);
-  const grow = () => {
-    input.style.height = "auto";
-    input.style.height = `${Math.min(input.scrollHeight, 220)}px`;
-  };
-  const open = (on) => {
-    options.hidden = !on;
-    toggle.setAttribute("aria-expanded", String(on));
-  };
-  const change = () => {
-    sessionStorage.setItem(KEPT, JSON.stringify({ ...chosen, within: "" }));
-    summary.textContent = summed(chosen);
-  };
-  const submit = (event) => {
-    event?.preventDefault();
-    if (busy) return onStop();
-    const question = input.value.trim();
-    if (!question) return input.focus();
-    input.value = "";
-    grow();
-    open(false);
-    if (!matchMedia("(hover: hover)").matches) input.blur(); // a keyboard on the screen would hide the answer
-    onAsk(question, asked(chosen));
-  };
-  const key = (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      if (!busy) submit(); // what is written stays until the answer before is there
-    }
-    if (event.key === "Escape" && busy) onStop();
-  };
-  toggle.addEventListener("click", () => open(options.hidden));
-  input.addEventListener("input", grow);
-  input.addEventListener("keydown", key);
-  fill(options, fields(chosen, change), el("div.row.end", {}, button("Done", { on: () => (open(false), input.focus()) })));
-  change();
-  const node = el(
-    "form.composer",
-    { on: { submit }, "aria-label": "Ask a question" },
-    options,
-    el("div.box", {}, el("label.visually-hidden", { for: "question", text: "Your question" }), input, el("div.row.spread", {}, toggle, send)),
-    el("p.hint.small.muted", { id: "hint" }, el("kbd", { text: "Enter" }), " asks, ", el("kbd", { text: "Shift Enter" }), " starts a new line, ", el("kbd", { text: "?" }), " shows all keys"),
-  );
-  return {
-    node,
-    focus: () => input.focus({ preventScroll: true }),
-    /** @param {string} words */
-    hint: (words) => input.setAttribute("placeholder", words),
-    /** While an answer is on its way, the button stops it. @param {boolean} on */
-    busy: (on) => {
-      busy = on;
-      fill(send, icon(on ? "stop" : "send"));
-      send.setAttribute("aria-label", on ? "Stop" : "Ask");
-      send.title = on ? "Stop (Esc)" : "Ask (Enter)";
-    },
-  };
+/** The form. `node` is what is put on the page. */
+export class Composer {
+  /** @param {{onAsk: (question: string, options: Record<string, any>) => void, onStop: () => void, within?: string}} how */
+  constructor({ onAsk, onStop, within = "" }) {
+    this.onAsk = onAsk;
+    this.onStop = onStop;
+    this.chosen = { ...kept(), within };
+    this.asking = false;
+    this.summary = el("span");
+    const attributes = { id: "question", rows: 1, dir: "auto", maxlength: 10_000, enterkeyhint: "send", "aria-describedby": "hint" };
+    this.input = el("textarea", { ...attributes, on: { input: () => this.grow(), keydown: (event) => this.key(event) } });
+    this.send = el("button.button.primary.bare.send");
+    this.options = el("div.options.card", { id: "options", hidden: true });
+    const toggled = { "aria-expanded": "false", "aria-controls": "options", on: { click: () => this.open(this.options.hidden) } };
+    this.toggle = el("button.button.quiet.tune", { type: "button", ...toggled }, icon("tune"), this.summary);
+    const done = () => (this.open(false), this.input.focus());
+    fill(
+      this.options,
+      fields(this.chosen, () => this.change()),
+      el("div.row.end", {}, button("Done", { on: done })),
+    );
+    this.node = this.form();
+    this.change();
+    this.busy(false);
+    this.hint("Ask about your documents");
+  }
+
+  form() {
+    const keys = [
+      el("kbd", { text: "Enter" }),
+      " asks, ",
+      el("kbd", { text: "Shift Enter" }),
+      " starts a new line, ",
+      el("kbd", { text: "?" }),
+    ];
+    const label = el("label.visually-hidden", { for: "question", text: "Your question" });
+    return el(
+      "form.composer",
+      { on: { submit: (event) => this.submit(event) }, "aria-label": "Ask a question" },
+      this.options,
+      el("div.box", {}, label, this.input, el("div.row.spread", {}, this.toggle, this.send)),
+      el("p.hint.small.muted", { id: "hint" }, keys, " shows all keys"),
+    );
+  }
+
+  /** @param {Event} event */
+  submit(event) {
+    event.preventDefault();
+    if (this.asking) return this.onStop();
+    const question = this.input.value.trim();
+    if (!question) return this.input.focus();
+    this.input.value = "";
+    this.grow();
+    this.open(false);
+    if (!matchMedia("(hover: hover)").matches) this.input.blur(); // a keyboard on the screen would hide the answer
+    this.onAsk(question, asked(this.chosen));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.key === "Escape" && this.asking) this.onStop();
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    if (!this.asking) this.submit(event); // what is written stays until the answer before is there
+  }
+
+  /** As high as what is written. */
+  grow() {
+    this.input.style.height = "auto";
+    this.input.style.height = `${Math.min(this.input.scrollHeight, 220)}px`;
+  }
+
+  /** Show the choices. @param {boolean} on */
+  open(on) {
+    this.options.hidden = !on;
+    this.toggle.setAttribute("aria-expanded", String(on));
+  }
+
+  /** Keep what is chosen, and say it in a few words. */
+  change() {
+    sessionStorage.setItem(KEPT, JSON.stringify({ ...this.chosen, within: "" }));
+    this.summary.textContent = summed(this.chosen);
+  }
+
+  focus() {
+    this.input.focus({ preventScroll: true });
+  }
+
+  /** @param {string} words */
+  hint(words) {
+    this.input.setAttribute("placeholder", words);
+  }
+
+  /** While an answer is on its way, the button stops it. @param {boolean} on */
+  busy(on) {
+    this.asking = on;
+    fill(this.send, icon(on ? "stop" : "send"));
+    this.send.setAttribute("aria-label", on ? "Stop" : "Ask");
+    this.send.title = on ? "Stop (Esc)" : "Ask (Enter)";
+  }
 }
 
 /** What is chosen, in a few words. */
-function summed({ answer, policy, mode, within }) {
-  const others = [answer === "extract" && "quotes only", policy && CHOICES.policy[1].find(([value]) => value === policy)?.[1].toLowerCase(), mode && CHOICES.mode[1].find(([value]) => value === mode)?.[1].toLowerCase()];
-  return [within ? `In “${within}”` : "All documents", ...others].filter(Boolean).join(" · ");
+function summed(chosen) {
+  const said = Object.entries(CHOICES).map(([name, [, values]]) => chosen[name] && values[chosen[name]]);
+  return [chosen.within ? `In “${chosen.within}”` : "All documents", ...said].filter(Boolean).join(" · ");
 }
 
 /** The choices as fields. */
 function fields(chosen, change) {
-  const where = el("input.input", { id: "within", value: chosen.within, placeholder: "All documents", dir: "auto", spellcheck: "false" });
-  where.addEventListener("input", () => {
-    chosen.within = where.value.trim();
+  const set = (name) => (event) => {
+    chosen[name] = event.target.value.trim();
     change();
-  });
+  };
+  const attributes = { id: "within", value: chosen.within, placeholder: "All documents", dir: "auto", spellcheck: "false" };
+  const where = el("input.input", { ...attributes, on: { input: set("within") } });
   const selects = Object.entries(CHOICES).map(([name, [label, values]]) => {
-    const select = el("select.input", { id: `option-${name}` }, values.map(([value, words]) => el("option", { value, selected: (chosen[name] || "") === value, text: words })));
-    select.addEventListener("change", () => {
-      chosen[name] = select.value;
-      change();
-    });
-    return el("label.field", { for: `option-${name}` }, label, select);
+    const options = Object.entries(values).map(([value, text]) => el("option", { value, text, selected: (chosen[name] || "") === value }));
+    const id = `option-${name}`;
+    return el("label.field", { for: id }, label, el("select.input", { id, on: { change: set(name) } }, options));
   });
   return [el("label.field", { for: "within" }, "Only in documents whose path has", where), selects];
 }

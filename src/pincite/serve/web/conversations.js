@@ -3,7 +3,7 @@
  *
  * @typedef {{question: string, asked: string, options: Record<string, any>, answer: any, error?: {message: string, fix: string},
  *   stopped?: boolean}} Turn  `answer` is what /v1/ask gave, null when there is none
- * @typedef {{id: string, title: string, created: string, updated: string, turns: Turn[]}} Conversation
+ * @typedef {{id: string, owner: string, title: string, created: string, updated: string, turns: Turn[]}} Conversation
  */
 
 import { decoded, line, visible } from "./text.js";
@@ -14,6 +14,8 @@ const CONTEXT_TURNS = 8; // that travel with a follow-up; the server looks at th
 
 /** @type {Map<string, Conversation>} what this page has seen, and all there is without a database */
 const memory = new Map();
+const removed = new Set();
+let owner = ""; // whose conversations are shown: who comes with another key sees his own
 let database = null;
 
 /** @returns {Promise<IDBDatabase | null>} */
@@ -42,28 +44,43 @@ async function request(mode, ask) {
   });
 }
 
+/** Show the conversations of one key's holder. @param {string} name "" where no key is needed */
+export function belongTo(name) {
+  owner = name;
+  changed();
+}
+
 const changed = () => document.dispatchEvent(new CustomEvent("pincite:conversations"));
 
 /** A new one, which is kept once it is saved. @returns {Conversation} */
 export function begin() {
   const now = new Date().toISOString();
   const random = crypto.getRandomValues(new Uint8Array(8));
-  return { id: [...random].map((byte) => byte.toString(36).padStart(2, "0")).join(""), title: "", created: now, updated: now, turns: [] };
+  return {
+    id: [...random].map((byte) => byte.toString(36).padStart(2, "0")).join(""),
+    owner,
+    title: "",
+    created: now,
+    updated: now,
+    turns: [],
+  };
 }
 
 /** All of them, the last used first. @returns {Promise<Conversation[]>} */
 export async function list() {
   const stored = (await request("readonly", (store) => store.getAll())) || [...memory.values()];
-  return stored.sort((a, b) => (a.updated < b.updated ? 1 : -1));
+  return stored.filter((one) => one.owner === owner).sort((a, b) => (a.updated < b.updated ? 1 : -1));
 }
 
 /** @param {string} id @returns {Promise<Conversation | undefined>} */
 export async function load(id) {
-  return memory.get(id) || (await request("readonly", (store) => store.get(id)));
+  const found = memory.get(id) || (await request("readonly", (store) => store.get(id)));
+  return found?.owner === owner ? found : undefined;
 }
 
 /** @param {Conversation} conversation */
 export async function save(conversation) {
+  if (removed.has(conversation.id)) return; // an answer may still come in
   conversation.updated = new Date().toISOString();
   conversation.title ||= line(conversation.turns[0]?.question || "", 80);
   memory.set(conversation.id, conversation);
@@ -82,6 +99,7 @@ export async function rename(id, title) {
 /** @param {string} id */
 export async function remove(id) {
   memory.delete(id);
+  removed.add(id);
   await request("readwrite", (store) => store.delete(id));
   changed();
 }
@@ -101,8 +119,8 @@ export function history(turns) {
 // --- export
 
 /** @param {Conversation} conversation */
-export function asJson(conversation) {
-  return JSON.stringify({ pincite_conversation: 1, ...conversation }, null, 2);
+export function asJson({ title, created, updated, turns }) {
+  return JSON.stringify({ pincite_conversation: 1, title, created, updated, turns }, null, 2);
 }
 
 const VERDICTS = { partly: "partly supported", unsupported: "not supported", conflicting: "sources conflict" };

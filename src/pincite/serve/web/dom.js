@@ -180,7 +180,12 @@ export function dialog(title, content) {
       close(null);
     });
     append(box, [
-      el("header", {}, el("h2", { id, text: title }), button("Close", { icon: "close", bare: true, kind: "quiet", on: () => close(null) })),
+      el(
+        "header",
+        {},
+        el("h2", { id, text: title }),
+        button("Close", { icon: "close", bare: true, kind: "quiet", on: () => close(null) }),
+      ),
       content(close),
     ]);
     document.body.append(box);

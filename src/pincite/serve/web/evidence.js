@@ -5,7 +5,7 @@ import { placeOf } from "./conversations.js";
 import { button, el, failed, fill, icon, loading, notice } from "./dom.js";
 import { contextPane, documentOf, fetchContext, pagePane } from "./passage.js";
 import { plain } from "./run.js";
-import { VERDICTS } from "./sentences.js";
+import { underlined, VERDICTS } from "./sentences.js";
 import { openSide } from "./side.js";
 import { day, documentName, fileName, line, visible } from "./text.js";
 
@@ -88,14 +88,22 @@ function said(claim) {
   return el(
     "section.said",
     { class: claim.verdict, "aria-label": "What the answer says" },
-    el("p.reading", { dir: "auto", text: visible(plain(claim.text)) }),
+    el("p.reading", { dir: "auto" }, underlined(plain(claim.text), claim.parts)),
     el("p.small.verdict", { class: claim.verdict }, icon(sign), el("b", { text: word }), el("span", { text: means })),
-    claim.problems.length > 0 && el("ul.plain.small", {}, claim.problems.map((problem) => el("li", { text: line(problem) }))),
+    claim.problems.length > 0 &&
+      el(
+        "ul.plain.small",
+        {},
+        claim.problems.map((problem) => el("li", { text: line(problem) })),
+      ),
   );
 }
 
 function nothing(where) {
-  return notice("warn", "No passage carries this sentence.", { fix: "It was written by the model. Look for it yourself before you use it.", actions: [button("Expected it in a document?", { icon: "why", on: () => where.whyNot("") })] });
+  return notice("warn", "No passage carries this sentence.", {
+    fix: "It was written by the model. Look for it yourself before you use it.",
+    actions: [button("Expected it in a document?", { icon: "why", on: () => where.whyNot("") })],
+  });
 }
 
 /** A place: its document, its words in their context or on the page. */
@@ -104,7 +112,8 @@ function placeShown(place, exact, answer, where, signal) {
   const show = async () => {
     try {
       const context = await fetchContext(place);
-      if (!signal.aborted) fill(card, head(place, context, answer), panes(place, exact ? place : null, context), actions(place, context, where));
+      if (!signal.aborted)
+        fill(card, head(place, context, answer), panes(place, exact ? place : null, context), actions(place, context, where));
     } catch (failure) {
       if (!signal.aborted) fill(card, heading(place), quoted(place), failed(failure, show));
     }
@@ -116,22 +125,41 @@ function placeShown(place, exact, answer, where, signal) {
 /** What is known without the server: the quote itself. */
 const quoted = (place) => place.quote && el("blockquote.reading", { dir: "auto" }, el("mark", { text: visible(place.quote) }));
 
-const heading = (place) => el("div.place-head", {}, el("h3", { dir: "auto", text: documentName(place) }), el("p.small.muted", { dir: "auto", text: placeOf(place) }));
+const heading = (place) =>
+  el(
+    "div.place-head",
+    {},
+    el("h3", { dir: "auto", text: documentName(place) }),
+    el("p.small.muted", { dir: "auto", text: placeOf(place) }),
+  );
 
 /** The document with its version and date, and what to mind of these. */
 function head(place, context, answer) {
   const { document } = context;
   const stale = (answer.stale || []).find((source) => source.uri === place.uri);
   const changed = context.old || (document.version && document.version !== place.version);
-  const where = [place.page ? `page ${place.page}` : `line ${place.line_from}`, ...place.heading_path.map((one) => line(one, 60)).filter((one) => one !== line(place.title))];
+  const where = [
+    place.page ? `page ${place.page}` : `line ${place.line_from}`,
+    ...place.heading_path.map((one) => line(one, 60)).filter((one) => one !== line(place.title)),
+  ];
   return el(
     "div.place-head",
     {},
     el("h3", { dir: "auto", text: documentName(place) }),
     el("p.small.muted", { dir: "auto", text: [fileName(place.uri), ...where].join(" · ") }),
-    el("p.row", {}, el("span.tag", { text: `version ${place.version}` }), day(document.added) && el("span.tag", { text: `added ${day(document.added)}` }), stale && el("span.tag.warn", {}, icon("clock"), "stale"), changed && el("span.tag.warn", {}, icon("clock"), `newest is version ${document.version}`)),
+    el(
+      "p.row",
+      {},
+      el("span.tag", { text: `version ${place.version}` }),
+      day(document.added) && el("span.tag", { text: `added ${day(document.added)}` }),
+      stale && el("span.tag.warn", {}, icon("clock"), "stale"),
+      changed && el("span.tag.warn", {}, icon("clock"), `newest is version ${document.version}`),
+    ),
     stale && notice("warn", line(stale.reason), { fix: line(stale.fix) }),
-    changed && notice("warn", "The document has changed since this answer.", { fix: "You see the version that was cited. Ask again for an answer from the newest." }),
+    changed &&
+      notice("warn", "The document has changed since this answer.", {
+        fix: "You see the version that was cited. Ask again for an answer from the newest.",
+      }),
   );
 }
 
@@ -140,12 +168,19 @@ function panes(place, marked, context) {
   const holder = el("div.pane");
   const text = () => fill(holder, contextPane(place, marked, context));
   if (!place.page) return text();
-  const tabs = [["Text", text], [`Page ${place.page}`, () => fill(holder, pagePane(place))]];
+  const tabs = [
+    ["Text", text],
+    [`Page ${place.page}`, () => fill(holder, pagePane(place))],
+  ];
   const buttons = tabs.map(([label, show]) =>
-    button(String(label), { kind: "quiet", "aria-pressed": "false", on: (event) => {
-      for (const one of buttons) one.setAttribute("aria-pressed", String(one === event.currentTarget));
-      /** @type {() => void} */ (show)();
-    } }),
+    button(String(label), {
+      kind: "quiet",
+      "aria-pressed": "false",
+      on: (event) => {
+        for (const one of buttons) one.setAttribute("aria-pressed", String(one === event.currentTarget));
+        /** @type {() => void} */ (show)();
+      },
+    }),
   );
   buttons[0].setAttribute("aria-pressed", "true");
   text();
@@ -158,14 +193,24 @@ function actions(place, context, where) {
     "div.row.place-actions",
     {},
     button("Copy with citation", { icon: "copy", on: () => copy(citation(place, context), "Copied, with its citation.", where.app) }),
-    button("Open the document", { icon: "open", kind: "quiet", on: () => where.app.go(`/library/${id}?version=${place.version}&start=${place.start}&end=${place.end}`) }),
-    button("Original file", { icon: "download", kind: "quiet", on: () => download(`/v1/documents/${id}/original`, fileName(place.uri)).catch((failure) => where.app.toast(failure.message, "error")) }),
+    button("Open the document", {
+      icon: "open",
+      kind: "quiet",
+      on: () => where.app.go(`/library/${id}?version=${place.version}&start=${place.start}&end=${place.end}`),
+    }),
+    button("Original file", {
+      icon: "download",
+      kind: "quiet",
+      on: () => download(`/v1/documents/${id}/original`, fileName(place.uri)).catch((failure) => where.app.toast(failure.message, "error")),
+    }),
   );
 }
 
 /** A quote as one cites it. */
 function citation(place, { document }) {
-  const words = visible(place.quote ?? place.text).replace(/\s+/g, " ").trim();
+  const words = visible(place.quote ?? place.text)
+    .replace(/\s+/g, " ")
+    .trim();
   const added = day(document.added);
   return `“${words}”\n— ${placeOf(place)} (${fileName(place.uri)}, version ${place.version}${added ? `, added ${added}` : ""}, characters ${place.start}–${place.end})`;
 }

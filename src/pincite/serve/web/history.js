@@ -18,8 +18,7 @@ export function mount(root, app) {
     fill(list, all.map((one) => row(one, app)));
     mark(current);
   };
-  document.addEventListener("pincite:conversations", show);
-  show();
+  document.addEventListener("pincite:conversations", show); // the first comes when it is known who asks
 }
 
 /** Mark the one that is open. @param {string} id "" when none is */
@@ -40,7 +39,13 @@ function row(one, app) {
     "li",
     { data: { id: one.id } },
     el("a", { href: `#/c/${one.id}`, title: one.title }, el("span", { dir: "auto", text: one.title || "Untitled" })),
-    button(`More on “${one.title}”`, { icon: "more", bare: true, kind: "quiet", "aria-haspopup": "dialog", on: () => manage(one.id, app) }),
+    button(`More on “${one.title}”`, {
+      icon: "more",
+      bare: true,
+      kind: "quiet",
+      "aria-haspopup": "dialog",
+      on: () => manage(one.id, app),
+    }),
   );
 }
 
@@ -55,11 +60,20 @@ export async function manage(id, app) {
       close(() => conversations.rename(id, name.value));
     };
     return [
-      el("form.stack", { on: { submit: rename } }, el("label.field", { for: "rename" }, "Name", name), el("div.row.end", {}, el("button.button.primary", { text: "Rename" }))),
+      el(
+        "form.stack",
+        { on: { submit: rename } },
+        el("label.field", { for: "rename" }, "Name", name),
+        el("div.row.end", {}, el("button.button.primary", { text: "Rename" })),
+      ),
       el(
         "div.row",
         {},
-        button("Markdown", { icon: "download", title: "Save as Markdown with footnotes", on: () => close(() => exportAs(one, "md")) }),
+        button("Markdown", {
+          icon: "download",
+          title: "Save as Markdown with footnotes",
+          on: () => close(() => exportAs(one, "md")),
+        }),
         button("JSON", { icon: "download", title: "Save everything as JSON", on: () => close(() => exportAs(one, "json")) }),
         button("Delete", { icon: "trash", kind: "danger", on: () => close(() => erase(one, app)) }),
       ),
@@ -70,14 +84,20 @@ export async function manage(id, app) {
 
 /** @param {conversations.Conversation} one @param {"md" | "json"} form */
 export function exportAs(one, form) {
-  const [text, type] = form === "md" ? [conversations.asMarkdown(one), "text/markdown"] : [conversations.asJson(one), "application/json"];
-  const name = one.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "conversation";
+  const [text, type] =
+    form === "md" ? [conversations.asMarkdown(one), "text/markdown"] : [conversations.asJson(one), "application/json"];
+  const name =
+    one.title
+      .replace(/[^\p{L}\p{N}]+/gu, "-")
+      .replace(/^-|-$/g, "")
+      .slice(0, 60) || "conversation";
   save(new Blob([text], { type: `${type};charset=utf-8` }), `${name}.${form}`);
 }
 
 /** @param {conversations.Conversation} one @param {import("./app.js").App} app */
 async function erase(one, app) {
-  if (!(await confirmed("Delete this conversation?", "It is kept in this browser only, so it cannot be brought back.", "Delete"))) return;
+  if (!(await confirmed("Delete this conversation?", "It is kept in this browser only, so it cannot be brought back.", "Delete")))
+    return;
   await conversations.remove(one.id);
   if (app.route.id === one.id) app.go("/");
 }

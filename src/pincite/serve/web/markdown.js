@@ -57,7 +57,8 @@ function block(text, source, start, end, gap) {
   const from = start + (mark ? mark[0].length : source.length - source.trimStart().length);
   const runs = inline(text, from, end, {});
   if (heading) return { kind: "p", runs: runs.map((run) => ({ ...run, strong: true })), start: from, end, gap };
-  if (bullet || number) return { kind: "li", runs, start: from, end, gap, ordered: Boolean(number), number: number ? Number(number[2]) : 0 };
+  if (bullet || number)
+    return { kind: "li", runs, start: from, end, gap, ordered: Boolean(number), number: number ? Number(number[2]) : 0 };
   return { kind: "p", runs, start: from, end, gap };
 }
 
@@ -92,7 +93,13 @@ function inline(text, start, end, style) {
     const to = from + whole.length;
     add(at, from);
     if (code !== undefined) add(from + mark, to - mark, { code: true });
-    else runs.push(...inline(text, from + mark, to - mark, { ...style, ...(bold !== undefined ? { strong: true } : { em: slanted !== undefined }) }));
+    else
+      runs.push(
+        ...inline(text, from + mark, to - mark, {
+          ...style,
+          ...(bold !== undefined ? { strong: true } : { em: slanted !== undefined }),
+        }),
+      );
     at = to;
   }
   add(at, end);

@@ -25,7 +25,14 @@ export async function fetchContext(place, around = AROUND) {
     const { passage, before, after } = found;
     const from = passage.start - length(before);
     const more = from > 0 || length(after) >= around;
-    return { document: found.document, text: before + passage.text + after, from, passage: [passage.start, passage.end], more, old: false };
+    return {
+      document: found.document,
+      text: before + passage.text + after,
+      from,
+      passage: [passage.start, passage.end],
+      more,
+      old: false,
+    };
   } catch (failure) {
     if (!(failure instanceof ApiError) || failure.status !== 404) throw failure;
   }
@@ -36,8 +43,18 @@ export async function fetchContext(place, around = AROUND) {
 async function earlier(place, around) {
   const id = documentOf(place.passage_id);
   const from = Math.max(0, place.start - around);
-  const [document, part] = await Promise.all([get(`/v1/documents/${id}`), get(`/v1/documents/${id}/text`, { version: place.version, start: from, end: place.end + around })]);
-  return { document, text: part.text, from: part.start, passage: [place.start, place.end], more: part.start > 0 || part.end < part.length, old: true };
+  const [document, part] = await Promise.all([
+    get(`/v1/documents/${id}`),
+    get(`/v1/documents/${id}/text`, { version: place.version, start: from, end: place.end + around }),
+  ]);
+  return {
+    document,
+    text: part.text,
+    from: part.start,
+    passage: [place.start, place.end],
+    more: part.start > 0 || part.end < part.length,
+    old: true,
+  };
 }
 
 /**
@@ -55,7 +72,13 @@ export function contextShown(context, marked) {
     { dir: "auto", class: code ? "code" : "reading", tabindex: 0, role: "region", "aria-label": "The passage in its document" },
     from > 0 && el("span.cutoff", { text: "… " }),
     piece(from, Math.min(passage[0], start)),
-    el("span.passage", {}, piece(passage[0], start), start < end && el("mark", { text: piece(start, end) }), piece(Math.max(end, passage[0]), passage[1])),
+    el(
+      "span.passage",
+      {},
+      piece(passage[0], start),
+      start < end && el("mark", { text: piece(start, end) }),
+      piece(Math.max(end, passage[0]), passage[1]),
+    ),
     piece(Math.max(passage[1], end), Infinity),
   );
 }
@@ -69,7 +92,8 @@ export function contextShown(context, marked) {
 export function contextPane(place, marked, context) {
   const pane = el("div.context-pane");
   const show = (given, around) => {
-    const more = given.more && around < MOST && button("Show more around it", { kind: "quiet", icon: "plus", on: () => widen(around * 3) });
+    const more =
+      given.more && around < MOST && button("Show more around it", { kind: "quiet", icon: "plus", on: () => widen(around * 3) });
     fill(pane, contextShown(given, marked), more && el("div.row", {}, more));
     centre(pane);
   };
@@ -114,7 +138,10 @@ export function pagePane(place) {
     const base = `/v1/documents/${documentOf(place.passage_id)}/pages/${place.page}`;
     const asked = { version: place.version, start: place.start, end: place.end };
     try {
-      const [bytes, { boxes }] = await Promise.all([blob(`${base}.png?version=${place.version}&scale=2`), get(`${base}/boxes`, asked)]);
+      const [bytes, { boxes }] = await Promise.all([
+        blob(`${base}.png?version=${place.version}&scale=2`),
+        get(`${base}/boxes`, asked),
+      ]);
       fill(pane, ...painted(String(await dataUrl(bytes)), boxes, place.page));
       await pane.querySelector("img")?.decode();
       centre(pane);
@@ -132,12 +159,27 @@ function painted(image, boxes, page) {
     "div.sheet-of-paper",
     {},
     el("img", { src: image, alt: `Page ${page}${boxes.length ? ", the quoted words boxed" : ""}` }),
-    boxes.map(([x0, y0, x1, y1]) => el("span.box", { style: { left: percent(x0), top: percent(y0), width: percent(x1 - x0), height: percent(y1 - y0) } })),
+    boxes.map(([x0, y0, x1, y1]) =>
+      el("span.box", { style: { left: percent(x0), top: percent(y0), width: percent(x1 - x0), height: percent(y1 - y0) } }),
+    ),
   );
-  const zoom = button("Larger", { kind: "quiet", icon: "search", "aria-pressed": "false", on: () => {
-    const large = sheet.classList.toggle("large");
-    zoom.setAttribute("aria-pressed", String(large));
-    centre(/** @type {Element} */ (sheet.closest(".page-pane")));
-  } });
-  return [el("div.paper-scroll", { tabindex: 0, role: "region", "aria-label": `Page ${page}` }, sheet), el("div.row.spread", {}, el("span.small.muted", { text: boxes.length ? `Page ${page}` : `Page ${page}. The words could not be placed on it.` }), zoom)];
+  const zoom = button("Larger", {
+    kind: "quiet",
+    icon: "search",
+    "aria-pressed": "false",
+    on: () => {
+      const large = sheet.classList.toggle("large");
+      zoom.setAttribute("aria-pressed", String(large));
+      centre(/** @type {Element} */ (sheet.closest(".page-pane")));
+    },
+  });
+  return [
+    el("div.paper-scroll", { tabindex: 0, role: "region", "aria-label": `Page ${page}` }, sheet),
+    el(
+      "div.row.spread",
+      {},
+      el("span.small.muted", { text: boxes.length ? `Page ${page}` : `Page ${page}. The words could not be placed on it.` }),
+      zoom,
+    ),
+  ];
 }

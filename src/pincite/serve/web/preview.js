@@ -20,7 +20,12 @@ export function preview(citation, means) {
   };
   const show = (chip) => {
     if (!chip.isConnected) return;
-    fill(card, el("p.small.muted", { dir: "auto", text: placeOf(citation) }), el("p.reading", { dir: "auto" }, el("mark", { text: line(citation.quote, 260) })), el("p.small.muted", { text: means }));
+    fill(
+      card,
+      el("p.small.muted", { dir: "auto", text: placeOf(citation) }),
+      el("p.reading", { dir: "auto" }, el("mark", { text: line(citation.quote, 260) })),
+      el("p.small.muted", { text: means }),
+    );
     document.body.append(card);
     card.showPopover();
     place(chip.getBoundingClientRect());

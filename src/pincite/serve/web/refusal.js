@@ -2,7 +2,7 @@
 
 import { placeOf } from "./conversations.js";
 import { button, el, fill, icon } from "./dom.js";
-import { line, plural, visible } from "./text.js";
+import { line, plural, snippet } from "./text.js";
 
 /**
  * @param {any} answer
@@ -16,7 +16,13 @@ export function refusal(answer, can) {
     {},
     el("h3", {}, icon("search"), "Not in these documents"),
     el("p.reading", { text: lookedAt(answer) }),
-    missing.length > 0 && el("p", {}, "No passage found mentions ", missing.map((term) => [el("span.tag.bad", { dir: "auto" }, icon("cross"), line(term)), " "])),
+    missing.length > 0 &&
+      el(
+        "p",
+        {},
+        "No passage found mentions ",
+        missing.map((term) => [el("span.tag.bad", { dir: "auto" }, icon("cross"), line(term)), " "]),
+      ),
     answer.findings.map((finding) => el("p.small.muted", { dir: "auto", text: `${line(finding.message)} ${line(finding.fix)}` })),
     answer.nearest.length > 0 && nearest(answer, can),
     el(
@@ -34,7 +40,10 @@ const stage = (answer, name) => answer.trace.stages.find((one) => one.name === n
 /** One sentence on what was searched and read. */
 function lookedAt(answer) {
   const [vector, keyword, read] = ["vector", "keyword", "rank_sentences"].map((name) => stage(answer, name));
-  const searched = [vector.passages && `${plural(vector.passages, "passage")} near in meaning`, keyword.passages && `${keyword.passages} by their words`].filter(Boolean);
+  const searched = [
+    vector.passages && `${plural(vector.passages, "passage")} near in meaning`,
+    keyword.passages && `${keyword.passages} by their words`,
+  ].filter(Boolean);
   if (!searched.length) return "Nothing was found to look at.";
   return `Looked at ${searched.join(" and ")}${read.sentences ? `, and read ${plural(read.sentences, "sentence")} of the best closely` : ""}. None of them answers the question well enough to be quoted.`;
 }
@@ -43,7 +52,21 @@ function lookedAt(answer) {
 function nearest(answer, can) {
   const cards = answer.nearest.map((hit, index) => {
     const terms = el("p.terms.small");
-    return { hit, terms, card: el("li", {}, el("button.near", { type: "button", on: { click: () => can.evidence(index) } }, el("span.small.muted", { dir: "auto", text: placeOf(hit) }), el("span.reading", { dir: "auto", text: line(visible(hit.text), 220) })), terms) };
+    return {
+      hit,
+      terms,
+      card: el(
+        "li",
+        {},
+        el(
+          "button.near",
+          { type: "button", on: { click: () => can.evidence(index) } },
+          el("span.small.muted", { dir: "auto", text: placeOf(hit) }),
+          el("span.reading", { dir: "auto", text: snippet(hit.text, 220) }),
+        ),
+        terms,
+      ),
+    };
   });
   can
     .searched({})
@@ -56,7 +79,16 @@ function nearest(answer, can) {
     .catch(() => {
       for (const { terms } of cards) terms.remove(); // they are an extra; the passages stand without them
     });
-  return el("section.nearest", {}, el("h3.small.muted", { text: "What came closest" }), el("ol.plain", {}, cards.map(({ card }) => card)));
+  return el(
+    "section.nearest",
+    {},
+    el("h3.small.muted", { text: "What came closest" }),
+    el(
+      "ol.plain",
+      {},
+      cards.map(({ card }) => card),
+    ),
+  );
 }
 
 /** Which terms of the question a passage has, and which it lacks. @param {{matched: string[], lacking: string[]}} told */

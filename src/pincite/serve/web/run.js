@@ -46,7 +46,8 @@ export class Run {
       if (!turn.answer && !turn.error) turn.error = { message: "The answer broke off.", fix: "Ask again." };
     } catch (failure) {
       if (failure.name === "AbortError") turn.stopped = true;
-      else turn.error = { message: failure.message, fix: failure.fix || "", status: failure.status, retryAfter: failure.retryAfter };
+      else
+        turn.error = { message: failure.message, fix: failure.fix || "", status: failure.status, retryAfter: failure.retryAfter };
     }
     this.done = true;
     running.delete(conversation.id);

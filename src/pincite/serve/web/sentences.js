@@ -30,7 +30,15 @@ export function sentences(answer, open) {
     return { claim, index, start, end, whole };
   });
   const passages = [...answer.citations.map((c) => c.quote), ...(answer.evidence || []).map((e) => e.text)];
-  const ctx = { text: answer.text, claims, lacking: claims.flatMap((c) => lackingIn(c, answer.text)), passages, open, told: new Set(), answer };
+  const ctx = {
+    text: answer.text,
+    claims,
+    lacking: claims.flatMap((c) => lackingIn(c, answer.text)),
+    passages,
+    open,
+    told: new Set(),
+    answer,
+  };
   return labelled(arranged(parse(answer.text), ctx), claims, answer);
 }
 
@@ -41,7 +49,12 @@ function labelled(nodes, claims, answer) {
   if (!own.length || own.length === claims.length || own[0].index === 0) return nodes;
   const first = nodes.findIndex((node) => node.querySelector(`[data-claim="${own[0].index}"]`));
   const label = (words) => el("p.whose", { text: words });
-  return [label("In the words of your documents"), ...nodes.slice(0, first), label("In the model’s words"), ...nodes.slice(first)];
+  return [
+    label("In the words of your documents"),
+    ...nodes.slice(0, first),
+    label("In the model’s words"),
+    ...nodes.slice(first),
+  ];
 }
 
 const flat = (text) => text.replace(/\s+/g, " ").trim();
@@ -54,7 +67,8 @@ function arranged(blocks, ctx) {
     const content = inlines(block, ctx);
     if (block.kind === "li") {
       const tag = block.ordered ? "ol" : "ul";
-      if (!items || items.localName !== tag) out.push((items = el(tag, { class: "reading", start: block.ordered ? block.number : null })));
+      if (!items || items.localName !== tag)
+        out.push((items = el(tag, { class: "reading", start: block.ordered ? block.number : null })));
       items.append(el("li", { dir: "auto" }, content));
       continue;
     }
@@ -116,7 +130,24 @@ const lastIn = (block, claim) => claim.end <= block.end;
 
 function sentence(claim, ctx) {
   if (!claim) return el("span.sentence.none");
-  return el("span.sentence", { class: claim.claim.verdict, data: { claim: claim.index }, on: { click: () => selects() || ctx.open(claim.index) } });
+  return el("span.sentence", {
+    class: claim.claim.verdict,
+    data: { claim: claim.index },
+    on: { click: () => selects() || ctx.open(claim.index) },
+  });
+}
+
+/** A sentence alone, with the words underlined that its source lacks. @param {string} text @param {string[]} parts */
+export function underlined(text, parts) {
+  const found = parts.map((part) => ({ start: text.indexOf(part), part })).filter(({ start }) => start >= 0);
+  const out = [];
+  let at = 0;
+  for (const { start, part } of found.sort((a, b) => a.start - b.start)) {
+    if (start < at) continue;
+    out.push(visible(text.slice(at, start)), el("span.lacking", { text: visible(part) }));
+    at = start + part.length;
+  }
+  return [...out, visible(text.slice(at))];
 }
 
 /** Whether the person is selecting text, not clicking. */
@@ -129,7 +160,8 @@ function* cutUp(run, ctx) {
   const words = ctx.text.slice(run.start, run.end);
   const links = run.code ? [] : addresses(words).map((a) => ({ start: run.start + a.start, end: run.start + a.end, url: a.url }));
   const places = new Set([run.start, run.end]);
-  for (const { start, end, whole } of [...ctx.claims, ...ctx.lacking, ...links]) for (const at of [start, end, whole]) if (at > run.start && at < run.end) places.add(at);
+  for (const { start, end, whole } of [...ctx.claims, ...ctx.lacking, ...links])
+    for (const at of [start, end, whole]) if (at > run.start && at < run.end) places.add(at);
   const sorted = [...places].sort((a, b) => a - b);
   for (let i = 1; i < sorted.length; i += 1) {
     const [start, end] = [sorted[i - 1], sorted[i]];
@@ -141,11 +173,18 @@ function* cutUp(run, ctx) {
 function styled(words, run, piece, ctx) {
   let node = /** @type {Node} */ (document.createTextNode(visible(words)));
   const wrap = (tag, props = {}) => (node = el(tag, props, node));
-  if (ctx.lacking.some((part) => piece.start >= part.start && piece.end <= part.end)) wrap("span.lacking", { title: "The cited text does not have this." });
+  if (ctx.lacking.some((part) => piece.start >= part.start && piece.end <= part.end))
+    wrap("span.lacking", { title: "The cited text does not have this." });
   if (run.code) wrap("code");
   if (run.em) wrap("em");
   if (run.strong) wrap("strong");
-  if (piece.link && linkable(piece.link, ctx.passages)) wrap("a", { href: piece.link, rel: "noopener noreferrer nofollow", target: "_blank", title: "This address stands in a cited passage. It leaves this page." });
+  if (piece.link && linkable(piece.link, ctx.passages))
+    wrap("a", {
+      href: piece.link,
+      rel: "noopener noreferrer nofollow",
+      target: "_blank",
+      title: "This address stands in a cited passage. It leaves this page.",
+    });
   return node;
 }
 
@@ -163,7 +202,14 @@ function chipOf(claim, ctx) {
   const cited = ctx.answer.citations.find((citation) => citation.number === citations[0]);
   return el(
     "button.chip",
-    { type: "button", class: verdict, "aria-label": label, title: cited ? null : means, data: { claim: claim.index }, on: { click: open, ...(cited && preview(cited, means)) } },
+    {
+      type: "button",
+      class: verdict,
+      "aria-label": label,
+      title: cited ? null : means,
+      data: { claim: claim.index },
+      on: { click: open, ...(cited && preview(cited, means)) },
+    },
     icon(sign),
     verdict !== "supported" && el("span", { text: word }),
     numbers && el("span.numbers", { text: numbers }),

@@ -20,7 +20,21 @@ export function openSide(title, { controls = [], body, onKey, onClose }) {
   now = { onKey, onClose, from };
   const heading = el("h2", { text: title, tabindex: -1 });
   side.setAttribute("aria-label", title);
-  fill(side, el("header.side-head", {}, heading, el("div.row", {}, controls, button("Close", { icon: "close", bare: true, kind: "quiet", title: "Close (Esc)", on: closeSide }))), el("div.side-body", {}, body));
+  fill(
+    side,
+    el(
+      "header.side-head",
+      {},
+      heading,
+      el(
+        "div.row",
+        {},
+        controls,
+        button("Close", { icon: "close", bare: true, kind: "quiet", title: "Close (Esc)", on: closeSide }),
+      ),
+    ),
+    el("div.side-body", {}, body),
+  );
   side.hidden = false;
   document.documentElement.dataset.side = "open";
   for (const part of behind()) part.inert = matchMedia(NARROW).matches;
@@ -46,7 +60,8 @@ document.addEventListener("keydown", (event) => {
   if (!now || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (/** @type {Element} */ (event.target).closest?.("dialog")) return;
   if (event.key === "Escape") closeSide();
-  else if (!(/** @type {Element} */ (event.target).closest?.("input, textarea, select")) && now.onKey?.(event)) event.preventDefault();
+  else if (!(/** @type {Element} */ (event.target).closest?.("input, textarea, select")) && now.onKey?.(event))
+    event.preventDefault();
 });
 document.getElementById("scrim")?.addEventListener("click", closeSide);
 matchMedia(NARROW).addEventListener("change", (change) => {

@@ -34,13 +34,21 @@ const HIDDEN =
  * @param {string} text
  */
 export function visible(text) {
-  return text.replaceAll("\r\n", "\n").replaceAll("\f", "\n").replace(HIDDEN, (c) => `⟨U+${/** @type {number} */ (c.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  return text
+    .replaceAll("\r\n", "\n")
+    .replaceAll("\f", "\n")
+    .replace(HIDDEN, (c) => `⟨U+${/** @type {number} */ (c.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
 /** One line of it. @param {string} text @param {number} [most] code points */
 export function line(text, most = Infinity) {
   const flat = visible(text.replace(/\s+/g, " ").trim());
   return length(flat) > most ? `${cut(flat, 0, most - 1).trimEnd()}…` : flat;
+}
+
+/** The beginning of a passage in one line; headings at its top are left out, as its place names them. @param {string} text @param {number} most */
+export function snippet(text, most) {
+  return line(text.replace(/^(\s*#{1,6} [^\n]*\n)+/, ""), most);
 }
 
 /** The number and its noun. @param {number} count @param {string} noun @param {string} [many] */

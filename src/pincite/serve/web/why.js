@@ -5,7 +5,7 @@ import { placeOf } from "./conversations.js";
 import { button, el, failed, fill, icon, loading, notice } from "./dom.js";
 import { termTags } from "./refusal.js";
 import { openSide } from "./side.js";
-import { documentName, duration, line, plural, visible } from "./text.js";
+import { documentName, duration, line, plural, snippet } from "./text.js";
 
 /** What the stages of a trace are called, and what their figures say. */
 const STAGES = {
@@ -18,11 +18,24 @@ const STAGES = {
   rerank: ["Read the best again", (s) => (s.passages ? plural(s.passages, "passage") : "")],
   passages: ["Took the best", (s) => plural(s.passages, "passage")],
   rank_sentences: ["Compared their sentences with the question", (s) => plural(s.sentences, "sentence")],
-  sufficiency: ["Judged whether they answer it", (s) => `${String(s.outcome).replaceAll("_", " ")}, score ${s.score}${s.missing ? `; missing: ${line(s.missing)}` : ""}`],
+  sufficiency: [
+    "Judged whether they answer it",
+    (s) => `${String(s.outcome).replaceAll("_", " ")}, score ${s.score}${s.missing ? `; missing: ${line(s.missing)}` : ""}`,
+  ],
   load_generator: ["Loaded the model", (s) => line(s.model || "")],
   evidence: ["Packed the evidence", (s) => `${plural(s.items, "quote")}, ${plural(s.tokens, "token")}; ${s.dropped} did not fit`],
-  draft: ["Wrote a draft", (s) => (s.failed ? `failed: ${line(s.failed)}` : `${s.prompt_tokens} tokens read, ${s.generated_tokens} written`)],
-  verify: ["Checked each sentence", (s) => ["supported", "partly", "unsupported", "conflicting"].filter((v) => s[v]).map((v) => `${s[v]} ${v}`).join(", ")],
+  draft: [
+    "Wrote a draft",
+    (s) => (s.failed ? `failed: ${line(s.failed)}` : `${s.prompt_tokens} tokens read, ${s.generated_tokens} written`),
+  ],
+  verify: [
+    "Checked each sentence",
+    (s) =>
+      ["supported", "partly", "unsupported", "conflicting"]
+        .filter((v) => s[v])
+        .map((v) => `${s[v]} ${v}`)
+        .join(", "),
+  ],
   cite: ["Checked every quote against its document", (s) => plural(s.citations, "quote")],
 };
 
@@ -35,10 +48,10 @@ export function showWhy(turn, searched, { target = "", asked = false }) {
   const { answer } = turn;
   const not = whyNot(turn, target);
   const cands = el("section.why-part", {}, el("h3", { text: "What was found" }), loading("Searching again, to show the lists…"));
-  const parts = [stages(answer.trace), cut(answer), cands, not].filter(Boolean);
-  const to = (part) => part.scrollIntoView({ block: "start" });
-  const jump = parts.map((part) => button(part.querySelector("h3").firstChild.textContent, { on: () => to(part) }));
-  openSide("Why this answer", { body: el("div.why", {}, el("nav.row.jump", { "aria-label": "Parts" }, jump), parts) });
+  const parts = { Steps: stages(answer.trace), Given: cut(answer), Found: cands, "Why not…?": not };
+  const there = Object.entries(parts).filter(([, part]) => part);
+  const jump = there.map(([name, part]) => button(name, { on: () => part.scrollIntoView({ block: "start" }) }));
+  openSide("Why this answer", { body: el("div.why", {}, el("nav.row.jump", { "aria-label": "Parts" }, jump), Object.values(parts)) });
   candidates(turn, searched, cands);
   if (asked) {
     not.scrollIntoView({ block: "start" });
@@ -58,7 +71,14 @@ function stages(trace) {
       {},
       trace.stages.map((stage) => {
         const [name, words] = STAGES[stage.name] || [stage.name, () => ""];
-        return el("li", {}, el("span.stage-name", { text: name }), el("span.stage-time.small", { text: duration(stage.seconds) }), el("span.bar", { "aria-hidden": "true" }, el("span", { style: { width: `${Math.max(1, (100 * stage.seconds) / most)}%` } })), el("span.small.muted.stage-detail", { text: words(stage) }));
+        return el(
+          "li",
+          {},
+          el("span.stage-name", { text: name }),
+          el("span.stage-time.small", { text: duration(stage.seconds) }),
+          el("span.bar", { "aria-hidden": "true" }, el("span", { style: { width: `${Math.max(1, (100 * stage.seconds) / most)}%` } })),
+          el("span.small.muted.stage-detail", { text: words(stage) }),
+        );
       }),
     ),
   );
@@ -66,10 +86,34 @@ function stages(trace) {
 
 /** What went to the model, and what was relevant and did not fit. */
 function cut(answer) {
-  const quotes = (list) => el("ul.plain.quotes", {}, list.map((item) => el("li", {}, el("span.small.muted", { dir: "auto", text: `${placeOf(item)} · ${item.score.toFixed(2)}` }), el("span.reading", { dir: "auto", text: line(item.text, 240) }))));
+  const quotes = (list) =>
+    el(
+      "ul.plain.quotes",
+      {},
+      list.map((item) =>
+        el(
+          "li",
+          {},
+          el("span.small.muted", { dir: "auto", text: `${placeOf(item)} · ${item.score.toFixed(2)}` }),
+          el("span.reading", { dir: "auto", text: snippet(item.text, 240) }),
+        ),
+      ),
+    );
   const { evidence = [], dropped = [] } = answer;
   if (!evidence.length && !dropped.length) return null;
-  return el("section.why-part", {}, el("h3", { text: "What the model was given" }), quotes(evidence), dropped.length > 0 && el("details", {}, el("summary", { text: `${plural(dropped.length, "sentence")} cut: relevant, but over the room for evidence` }), quotes(dropped)));
+  return el(
+    "section.why-part",
+    {},
+    el("h3", { text: "What the model was given" }),
+    quotes(evidence),
+    dropped.length > 0 &&
+      el(
+        "details",
+        {},
+        el("summary", { text: `${plural(dropped.length, "sentence")} cut: relevant, but over the room for evidence` }),
+        quotes(dropped),
+      ),
+  );
 }
 
 /** The candidates with their place in each list. */
@@ -81,9 +125,23 @@ async function candidates(turn, searched, part) {
     const lists = [...new Set(found.hits.flatMap((hit) => Object.keys(hit.ranks)))];
     const cited = new Set(turn.answer.citations.map((citation) => citation.passage_id));
     const given = new Set((turn.answer.evidence || []).map((item) => item.passage_id));
-    fill(part, heading, found.hits.length ? el("ol.hits", {}, found.hits.map((hit) => candidate(hit, lists, cited, given, went))) : el("p.muted", { text: "Nothing was found." }));
+    fill(
+      part,
+      heading,
+      found.hits.length
+        ? el(
+            "ol.hits",
+            {},
+            found.hits.map((hit) => candidate(hit, lists, cited, given, went)),
+          )
+        : el("p.muted", { text: "Nothing was found." }),
+    );
   } catch (failure) {
-    fill(part, heading, failed(failure, () => candidates(turn, searched, part)));
+    fill(
+      part,
+      heading,
+      failed(failure, () => candidates(turn, searched, part)),
+    );
   }
 }
 
@@ -94,49 +152,95 @@ function candidate(hit, lists, cited, given, went) {
   let use = el("span.tag", { text: hit.rank > went ? "cut: not among the best" : "read, not used" });
   if (cited.has(hit.passage_id)) use = el("span.tag.good", {}, icon("check"), "cited");
   else if (given.has(hit.passage_id)) use = el("span.tag.accent", { text: "given to the model" });
-  const places = lists.map((list) => (hit.ranks[list] ? `${LISTS[list] || list} #${hit.ranks[list]}${hit.scores[list] === undefined ? "" : ` (${hit.scores[list].toFixed(2)})`}` : `not by ${LISTS[list] || list}`));
+  const places = lists.map((list) =>
+    hit.ranks[list]
+      ? `${LISTS[list] || list} #${hit.ranks[list]}${hit.scores[list] === undefined ? "" : ` (${hit.scores[list].toFixed(2)})`}`
+      : `not by ${LISTS[list] || list}`,
+  );
   return el(
     "li",
     { class: hit.rank > went ? "over" : "" },
-    el("details", {}, el("summary", {}, el("span.numeral", { text: hit.rank }), el("span.name", { dir: "auto" }, documentName(hit), el("span.small.muted", { text: hit.page ? ` p. ${hit.page}` : ` l. ${hit.line_from}` })), use), el("p.small.muted", { dir: "auto", text: placeOf(hit) }), el("p.small", { text: places.join(" · ") }), el("p.small", {}, termTags(hit)), el("p.reading", { dir: "auto", text: line(visible(hit.text), 400) })),
+    el(
+      "details",
+      {},
+      el(
+        "summary",
+        {},
+        el("span.numeral", { text: hit.rank }),
+        el(
+          "span.name",
+          { dir: "auto" },
+          documentName(hit),
+          el("span.small.muted", { text: hit.page ? ` p. ${hit.page}` : ` l. ${hit.line_from}` }),
+        ),
+        use,
+      ),
+      el("p.small.muted", { dir: "auto", text: placeOf(hit) }),
+      el("p.small", { text: places.join(" · ") }),
+      el("p.small", {}, termTags(hit)),
+      el("p.reading", { dir: "auto", text: snippet(hit.text, 400) }),
+    ),
   );
 }
 
 /** "Why not this document?": choose one, and see where it was lost. */
 function whyNot(turn, target) {
   const result = el("div.why-not", { "aria-live": "polite" });
-  const names = el("datalist", { id: "documents" });
-  const input = el("input.input", { id: "target", list: "documents", value: target, required: true, dir: "auto", placeholder: "Its name or path", spellcheck: "false", autocomplete: "off" });
+  const attributes = { required: true, dir: "auto", spellcheck: "false", autocomplete: "off", placeholder: "Its name or path" };
+  const input = el("input.input", { id: "target", list: "documents", value: target, ...attributes });
   const quote = el("input.input", { id: "words", dir: "auto", placeholder: "Leave empty for anything in it" });
-  const uris = new Map();
-  let waiting = 0;
-  const suggest = async () => {
-    const { documents } = await get("/v1/documents", { q: input.value.trim(), limit: 20 });
-    for (const one of documents) uris.set(label(one), one.id);
-    fill(names, documents.map((one) => el("option", { value: label(one) })));
-  };
-  input.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => suggest().catch(() => fill(names)), 200); // without suggestions a path can still be typed
-  });
+  const { names, ids } = suggestions(input);
   const submit = async (event) => {
     event.preventDefault();
     fill(result, loading("Following it through the stages…"));
+    const asked = { question: turn.question, target: ids.get(input.value) || input.value.trim(), quote: quote.value.trim() };
     try {
-      fill(result, verdict(await post("/v1/why", { question: turn.question, target: uris.get(input.value) || input.value.trim(), quote: quote.value.trim() })));
+      fill(result, verdict(await post("/v1/why", asked)));
     } catch (failure) {
       fill(result, failed(failure));
     }
+    result.scrollIntoView({ block: "nearest" });
   };
-  suggest().catch(() => fill(names));
   return el(
     "section.why-part",
     {},
     el("h3", { text: "Why not this document?" }),
     el("p.small.muted", { text: "Name a document that you expected to see, and the words if you know them." }),
-    el("form.stack", { on: { submit } }, el("label.field", { for: "target" }, "Document", input), names, el("label.field", { for: "words" }, "Words in it", quote), el("div.row.end", {}, el("button.button.primary", {}, icon("search"), "Find out"))),
+    el(
+      "form.stack",
+      { on: { submit } },
+      el("label.field", { for: "target" }, "Document", input),
+      names,
+      el("label.field", { for: "words" }, "Words in it", quote),
+      el("div.row.end", {}, el("button.button.primary", {}, icon("search"), "Find out")),
+    ),
     result,
   );
+}
+
+/** Suggest documents while a name is typed; `ids` has the id of each that was suggested. @param {HTMLInputElement} input */
+function suggestions(input) {
+  const names = el("datalist", { id: "documents" });
+  const ids = new Map();
+  let waiting = 0;
+  const suggest = async () => {
+    try {
+      const { documents } = await get("/v1/documents", { q: input.value.trim(), limit: 20 });
+      for (const one of documents) ids.set(label(one), one.id);
+      fill(
+        names,
+        documents.map((one) => el("option", { value: label(one) })),
+      );
+    } catch {
+      fill(names); // without suggestions a path can still be typed
+    }
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(suggest, 200);
+  });
+  suggest();
+  return { names, ids };
 }
 
 const label = (one) => `${one.title && one.title !== one.name ? `${line(one.title, 60)} · ` : ""}${line(one.name)}`;
@@ -157,16 +261,46 @@ function verdict(why) {
   const lost = WAY.findIndex(([, stages]) => stages.includes(why.stage));
   const steps = WAY.map(([name], index) => {
     const state = lost < 0 || index < lost ? "passed" : index === lost ? "lost" : "unreached";
-    return el("li", { class: state }, icon({ passed: "check", lost: "cross", unreached: "none" }[state], state), el("span", { text: name }));
+    return el(
+      "li",
+      { class: state },
+      icon({ passed: "check", lost: "cross", unreached: "none" }[state], state),
+      el("span", { text: name }),
+    );
   });
-  const places = why.places.map((place) => `${LISTS[place.stage] || place.stage} ${place.rank ? `#${place.rank}` : `beyond #${place.depth}`}`);
+  const places = why.places.map(
+    (place) => `${LISTS[place.stage] || place.stage} ${place.rank ? `#${place.rank}` : `beyond #${place.depth}`}`,
+  );
   return [
     el("ol.way", { "aria-label": "How far it came" }, steps),
     notice(why.found ? "good" : "warn", line(why.reason), { fix: line(why.fix || "") }),
     why.nearest && el("blockquote.reading", { dir: "auto", text: line(why.nearest, 300) }),
     places.length > 0 && el("p.small", { text: `Its best passage: ${places.join(" · ")}` }),
     (why.matched.length > 0 || why.lacking.length > 0) && el("p.small", {}, termTags(why)),
-    why.ahead.length > 0 && el("details", {}, el("summary", { text: `${plural(why.ahead.length, "passage")} found instead` }), el("ol.plain.quotes", {}, why.ahead.slice(0, 10).map((hit) => el("li", {}, el("span.small.muted", { dir: "auto", text: placeOf(hit) }), el("span.reading", { dir: "auto", text: line(hit.text, 160) }))))),
-    button("Back to the top", { kind: "quiet", icon: "send", on: (event) => /** @type {Element} */ (event.currentTarget).closest(".side-body")?.scrollTo({ top: 0 }) }),
+    why.ahead.length > 0 &&
+      el(
+        "details",
+        {},
+        el("summary", { text: `${plural(why.ahead.length, "passage")} found instead` }),
+        el(
+          "ol.plain.quotes",
+          {},
+          why.ahead
+            .slice(0, 10)
+            .map((hit) =>
+              el(
+                "li",
+                {},
+                el("span.small.muted", { dir: "auto", text: placeOf(hit) }),
+                el("span.reading", { dir: "auto", text: snippet(hit.text, 160) }),
+              ),
+            ),
+        ),
+      ),
+    button("Back to the top", {
+      kind: "quiet",
+      icon: "send",
+      on: (event) => /** @type {Element} */ (event.currentTarget).closest(".side-body")?.scrollTo({ top: 0 }),
+    }),
   ];
 }
