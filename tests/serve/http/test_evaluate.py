@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import time
-
 import httpx
 import pytest
 
 from pincite.library import Library
+from tests.serve.http.documents import finished
 
 CASES = [
     {"question": "What does a KV cache store?", "answers": [], "quote": "A KV cache stores the keys and values"},
     {"question": "How hot is the oven before baking?", "answers": ["250 degrees"], "quote": ""},
     {"question": "Which vaccines does a cat need?", "answerable": False},
 ]
-
-
-def finished(client: httpx.Client, response: httpx.Response) -> dict:
-    """Wait for the job that a response tells of."""
-    assert response.status_code == 202, response.text
-    identifier = response.json()["job"]["id"]
-    assert response.headers["location"] == f"/v1/jobs/{identifier}"
-    while True:
-        job = client.get(f"/v1/jobs/{identifier}").json()
-        if job["state"] not in ("queued", "running"):
-            return job
-        time.sleep(0.02)
 
 
 @pytest.fixture

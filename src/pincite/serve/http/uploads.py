@@ -39,6 +39,7 @@ async def received(request: Request, library: Library) -> tuple[list[Path], str]
         Refusal: the body is malformed, too large, or holds too many files; nothing is left of it.
     """
     folder = await to_thread.run_sync(library.uploads.coming)
+    parts = None
     try:
         parts = _Parts(request, folder)
         async for chunk in request.stream():
@@ -46,7 +47,8 @@ async def received(request: Request, library: Library) -> tuple[list[Path], str]
         parts.finish()
         return await to_thread.run_sync(_kept, parts, library)
     finally:
-        parts.close()
+        if parts is not None:
+            parts.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
