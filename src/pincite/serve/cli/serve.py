@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.serve.cli import render
@@ -11,7 +12,6 @@ from pincite.serve.cli.opening import open_library
 
 if TYPE_CHECKING:
     import socket
-    from pathlib import Path
 
     from pincite.serve.keys import Keys
 
@@ -29,6 +29,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--read-only", action="store_true", help="let nobody add, change or remove anything")
     parser.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a folder from which holders of keys may add files of this machine (default: none)",
+    )
+    parser.add_argument("--allow-urls", action="store_true", help="let pages of the web be added by their address")
+    parser.add_argument(
+        "--audit", action="store_true", help="write down who asked what, and what was shown"
+    )
+    parser.add_argument(
         "--no-footnotes", action="store_true", help="give chat clients answers without their quotes below the text"
     )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
@@ -45,6 +56,9 @@ def run(args: argparse.Namespace) -> int:
         port=args.port,
         allow_hosts=tuple(args.allow_host),
         read_only=args.read_only,
+        roots=tuple(Path(root).resolve() for root in args.root),
+        allow_urls=args.allow_urls,
+        audit=args.audit,
         footnotes=not args.no_footnotes,
     )
     with open_library(args) as library, listen(options.host, options.port) as opened:

@@ -6,15 +6,18 @@ A request passes, in this order: ``Shield`` (where it comes from), ``Metrics``, 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from anyio import CapacityLimiter
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
+from fastapi.security import HTTPBearer
 from starlette.types import Scope
 
 from pincite import __version__
+from pincite.errors import ModelError
 from pincite.library import Library
 from pincite.serve.http import (
     ask,
@@ -60,6 +63,9 @@ _ROUTERS = (  # each has a ``router``
 )
 
 
+_KEY = Depends(HTTPBearer(auto_error=False, description="As `pincite keys add` prints it."))  # only to describe it
+
+
 def create_app(library: Library, *, keys: Keys | None = None, options: ServeOptions | None = None) -> FastAPI:
     """Make the server for a library.
 
@@ -78,6 +84,7 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
         version=__version__,
         docs_url=None,
         redoc_url=None,
+        default_response_class=errors.Json,
         redirect_slashes=False,
         lifespan=_lifespan,
     )
@@ -96,7 +103,8 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
     watching.add_watches(app)
     errors.add_handlers(app)
     for router in _ROUTERS:
-        app.include_router(router)
+        key = [] if router is health.router else [_KEY]
+        app.include_router(router, responses=errors.RESPONSES, dependencies=key)
     page = static.page_files()
     static.add_page(app, page)
     add_mcp(app)
@@ -111,11 +119,22 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
     return app
 
 
+def _load(app: FastAPI) -> None:
+    """Load the models one after the other, what searches need first; who asks for one that fails gets its error."""
+    models = app.state.library.models
+    models.begin("encoder")  # prepares it, too
+    for kind in ("encoder", "generator"):
+        try:
+            if not app.state.stopping.is_set():
+                getattr(models, kind)()
+        except ModelError as error:
+            logging.getLogger("pincite.serve").warning("The %s cannot be used: %s", kind, error)
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Enter what the parts of the server need while it runs; load the models meanwhile."""
-    for kind in ("encoder", "generator"):
-        app.state.library.models.begin(kind)
+    threading.Thread(target=_load, args=(app,), name="pincite-models").start()
     async with AsyncExitStack() as stack:
         for factory in app.state.lifespans:
             await stack.enter_async_context(factory())

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from pincite.serve import shapes
+from pincite.serve.http.audit import audit
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import asking
 from pincite.serve.http.requests import Ask
 from pincite.serve.http.work import EventStream, run
+from pincite.types import Answer, DoneEvent
 
 router = APIRouter(tags=["answers"], dependencies=[asking])
 
@@ -23,10 +25,24 @@ async def ask(request: Request, body: Ask, library: Seen) -> Response:
 
     def events() -> Iterator[tuple[str, Any]]:
         for event in library.stream(body.question, **body.options()):
+            if isinstance(event, DoneEvent):
+                _note(request, event.answer)
             shape = shapes.event_json(event)
             yield shape.pop("event"), shape
 
     if body.stream:
         return EventStream(request, events)
-    answer = await run(request, lambda: shapes.answer_json(library.ask(body.question, **body.options())))
-    return JSONResponse(answer)
+
+    def answer() -> str:
+        found = library.ask(body.question, **body.options())
+        _note(request, found)
+        return shapes.to_json(shapes.answer_json(found))
+
+    return Response(await run(request, answer), media_type="application/json")
+
+
+def _note(request: Request, answer: Answer) -> None:
+    """Write down what an answer shows, if that is wanted."""
+    passages = [*(hit.passage for hit in answer.nearest), *(item.passage for item in answer.evidence)]
+    shown = {citation.uri for citation in answer.citations} | {passage.uri for passage in passages}
+    audit(request, answer.question, shown)

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from pincite.serve import shapes
+from pincite.serve.http.audit import audit
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import asking
 from pincite.serve.http.requests import Check
@@ -19,6 +20,10 @@ router = APIRouter(tags=["answers"], dependencies=[asking])
 async def check(request: Request, body: Check, library: Seen) -> dict[str, Any]:
     """Check each sentence of a text against the documents."""
     where = None if body.where is None else body.where.filter()
-    return await run(
-        request, lambda: shapes.check_json(body.text, library.check(body.text, mode=body.mode, where=where))
-    )
+
+    def work() -> dict[str, Any]:
+        checked = library.check(body.text, mode=body.mode, where=where)
+        audit(request, body.text, (citation.uri for citation in checked.citations))
+        return shapes.check_json(body.text, checked)
+
+    return await run(request, work)

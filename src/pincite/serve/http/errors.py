@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
@@ -32,6 +33,14 @@ _DRAIN_SECONDS = 1.0
 _CODES = {404: "not_found", 405: "method_not_allowed", 400: "bad_request", 422: "invalid_request"}
 
 
+class Json(JSONResponse):
+    """JSON as everywhere: text that is no Unicode text travels as escapes."""
+
+    def render(self, content: Any) -> bytes:
+        """Write the body."""
+        return shapes.to_json(content).encode()
+
+
 class Refusal(HTTPException):
     """A request that is not served; ``status`` says in HTTP's terms why."""
 
@@ -44,11 +53,32 @@ class Refusal(HTTPException):
 
     def response(self) -> Response:
         """Give what the client is sent."""
-        return JSONResponse(self.shape(), self.status_code, self.headers)
+        return Json(self.shape(), self.status_code, self.headers)
 
     def shape(self) -> dict[str, Any]:
         """Shape it as every error."""
         return {"error": {"code": self.code, "message": self.detail, "fix": self.fix}}
+
+
+class ErrorDetail(BaseModel):
+    """What happened, for programs and for people, and what to do."""
+
+    code: str
+    message: str
+    fix: str
+
+
+class ErrorBody(BaseModel):
+    """The body of every failure."""
+
+    error: ErrorDetail
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {  # of every route, for the OpenAPI document
+    422: {"model": ErrorBody, "description": "The request does not have the form that is described here."},
+    "4XX": {"model": ErrorBody, "description": "The request is refused."},
+    "5XX": {"model": ErrorBody, "description": "The server cannot do this now."},
+}
 
 
 def status_of(failure: errors.PinciteError) -> int:
@@ -66,7 +96,7 @@ def add_handlers(app: FastAPI) -> None:
 def _of_library(request: Request, failure: Exception) -> Response:
     """Answer an error of the library."""
     assert isinstance(failure, errors.PinciteError)
-    return JSONResponse(shapes.error_json(failure), status_of(failure))
+    return Json(shapes.error_json(failure), status_of(failure))
 
 
 def _invalid(request: Request, failure: Exception) -> Response:
