@@ -167,7 +167,7 @@ def labels_by_rule(uri: str, rules: dict[str, tuple[str, ...]]) -> tuple[str, ..
         max_size=14,
     )
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_nearest_label_counts_whatever_came_first(tmp_path: Path, steps) -> None:
     folder = tmp_path / uuid4().hex
     store, rules, held = opened(folder), {}, set()

@@ -76,7 +76,7 @@ class Stats:
     documents: int
     passages: int
     languages: tuple[str, ...]  # of its documents, most frequent first
-    spaces: Mapping[str, int]  # fingerprint -> stored vectors
+    spaces: Mapping[str, int]  # fingerprint -> stored vectors; for grants: passages that are shown and have one
 
 
 class Store(Protocol):

@@ -14,7 +14,6 @@ from pincite.store.hashing import embedding_hash
 from pincite.store.protocol import Grants, SourceRecord, Stats, VersionRecord
 from pincite.store.sqlite.labels import seen
 from pincite.store.sqlite.schema import (
-    CONTENT_BITS,
     SEGMENT,
     pack,
     successor,
@@ -102,25 +101,32 @@ def stats(connection: apsw.Connection, grants: Grants) -> Stats:
     counted = "SELECT count(*) FROM passages"
     if grants is not None:
         counted = f"SELECT total(passages) FROM documents d WHERE {shown}"  # noqa: S608 - ours
+    passages = int(connection.execute(counted).get)
     return Stats(
         sequence(connection),
         sum(count for _, count in languages),
-        int(connection.execute(counted).get),
+        passages,
         tuple(unpack(language) for language, _ in languages if language),
-        {unpack(fingerprint): count for fingerprint, count in _spaces(connection, shown, grants)},
+        _spaces(connection, shown, passages, grants),
     )
 
 
-def _spaces(connection: apsw.Connection, shown: str, grants: Grants) -> list[Any]:
-    """Count the vectors of each space; for grants, those of texts that passages they show have."""
-    if grants is None:
-        return connection.execute("SELECT fingerprint, vectors FROM spaces ORDER BY fingerprint").fetchall()
-    contents = f"SELECT DISTINCT content FROM documents d JOIN passages p ON p.document = d.key WHERE {shown}"  # noqa: S608
-    return connection.execute(
-        "SELECT s.fingerprint, count(e.key) FROM spaces s"  # noqa: S608 - ours
-        f" CROSS JOIN ({contents}) c JOIN embeddings e ON e.key = (s.key << {CONTENT_BITS}) + c.content"
-        " GROUP BY s.key ORDER BY 1"
+def _spaces(connection: apsw.Connection, shown: str, passages: int, grants: Grants) -> dict[str, int]:
+    """Count the vectors of each space; for grants, the passages they show that have one."""
+    rows: list[Any] = connection.execute(
+        "SELECT fingerprint, vectors, key, complete >= (SELECT max(key) FROM passages) FROM spaces ORDER BY fingerprint"
     ).fetchall()
+    if grants is None:
+        return {unpack(fingerprint): vectors for fingerprint, vectors, *_ in rows}
+    having = (
+        f"SELECT count(*) FROM documents d CROSS JOIN passages p ON p.document = d.key WHERE {shown}"  # noqa: S608
+        " AND EXISTS (SELECT 1 FROM embeddings e WHERE e.key = ? + p.content)"
+    )
+    counts = {
+        unpack(fingerprint): passages if is_complete else connection.execute(having, (vector_base(key),)).get
+        for fingerprint, _, key, is_complete in rows
+    }
+    return {fingerprint: count for fingerprint, count in counts.items() if count}
 
 
 def note(connection: apsw.Connection, name: str) -> str:
