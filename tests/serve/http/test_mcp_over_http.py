@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -175,6 +176,40 @@ def test_work_that_nobody_may_have_any_more_stops(serve: Serve, library: Library
             assert await anyio.to_thread.run_sync(generator.closed.wait, 60)
 
     run(scenario)
+
+
+def test_questions_are_written_down_where_the_server_is_to(serve: Serve, library: Library) -> None:
+    keys = Keys(library.path)
+    token = keys.add("asker")
+    address = serve(keys=keys, audit=True)
+
+    async def scenario() -> None:
+        async with connected(address, token) as client:
+            await client.call_tool("ask", {"question": QUESTION})
+            await client.call_tool("check", {"text": "The oven is heated to 250 degrees before baking."})
+            await client.call_tool("list", {})
+
+    run(scenario)
+    body = {"model": "pincite", "messages": [{"role": "user", "content": QUESTION}]}
+    for stream in (False, True):
+        reply = httpx.post(
+            address + "v1/chat/completions",
+            json=body | {"stream": stream},
+            headers={"authorization": f"Bearer {token}"},
+        )
+        assert reply.status_code == 200
+    text = (library.path / "audit.jsonl").read_text()
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert [(row["key"], row["route"], row["question"]) for row in rows] == [
+        ("asker", "/mcp", QUESTION),
+        ("asker", "/mcp", "The oven is heated to 250 degrees before baking."),
+        ("asker", "/v1/chat/completions", QUESTION),
+        ("asker", "/v1/chat/completions", QUESTION),
+    ]
+    assert all(
+        any(uri.endswith("/caches.md") for uri in row["documents"]) for row in rows if row["question"] == QUESTION
+    )
+    assert token not in text
 
 
 def test_the_server_starts_without_the_sdk_and_imports_it_when_it_is_wanted() -> None:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from pincite.serve import shapes
+from pincite.serve.http.audit import audit
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import asking
 from pincite.serve.http.openai import Route, Wrong
@@ -45,7 +46,11 @@ async def complete(request: Request, body: Chat, library: Seen) -> Response:
         events = library.stream(question, history=history, **body.options(library))
         with closing(events):  # type: ignore[type-var]
             for event in events:
-                yield said.hear(event)
+                piece = said.hear(event)
+                if said.answer is not None:
+                    shown = [c.uri for c in said.answer.citations] + [hit.passage.uri for hit in said.answer.nearest]
+                    audit(request, question, shown)
+                yield piece
 
     if body.stream:
         return Chunks(request, lambda: _chunks(body, said, pieces()))

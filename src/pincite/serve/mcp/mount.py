@@ -6,18 +6,19 @@ The SDK takes half a second to import, so nothing of it is touched before the fi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from pincite.access import OWNER, Principal
 from pincite.errors import PinciteError, UsageError
+from pincite.serve.http.audit import audit
 from pincite.serve.http.errors import Refusal
 
 if TYPE_CHECKING:
@@ -111,7 +112,26 @@ def _caller(app: FastAPI, context: Any) -> Caller:
     writes = principal.may("editor") and not options.read_only and roots != ()
     call = Call(app.state.library.seen_by(principal), roots)
     gone = partial(_gone, app, context.request.state.still_allowed)
-    return Caller(call, tools(read_only=not writes), partial(_place, app), gone)
+    return Caller(
+        call, tools(read_only=not writes), partial(_place, app), gone, partial(_written_down, context.request)
+    )
+
+
+def _written_down(request: Request, arguments: Any, result: dict[str, Any]) -> None:
+    """Write down a question or a text, and the documents that the result shows, if the server is to."""
+    for asked in ("question", "text"):
+        if hasattr(arguments, asked):
+            audit(request, getattr(arguments, asked), _uris(result))
+
+
+def _uris(value: Any) -> Iterator[str]:
+    """Find the documents that a result names."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _uris(item)
+    elif isinstance(value, dict):
+        yield from [value["uri"]] if "uri" in value else []
+        yield from _uris(list(value.values()))
 
 
 def _gone(app: FastAPI, still_allowed: Callable[[], bool]) -> bool:

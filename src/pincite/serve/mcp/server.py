@@ -38,6 +38,7 @@ class Caller:
     offered: Mapping[str, Tool]
     place: Callable[[Tool], AbstractAsyncContextManager[object]]  # held while a tool works
     gone: Callable[[], bool] = lambda: False  # whether he may not, or cannot, have the result any more
+    shown: Callable[[shapes.Arguments, dict[str, Any]], None] = lambda *_: None  # told what is about to be shown
 
 
 def build_server(caller: Callable[[Any], Caller]) -> Server[Any]:
@@ -85,7 +86,9 @@ async def _in_thread(tool: Tool, who: Caller, arguments: shapes.Arguments) -> tu
     def work() -> tuple[str, dict[str, Any]]:
         try:
             with stoppable(lambda: cancelled.is_set() or who.gone()):
-                return tool(who.call, arguments)
+                text, result = tool(who.call, arguments)
+                who.shown(arguments, result)
+                return text, result
         except Stopped:
             fix = "Your key does not count any more, or the server ends."
             raise UsageError("The call was stopped.", fix=fix) from None
