@@ -12,7 +12,7 @@ import pytest
 
 import pincite
 from pincite.access import OWNER, Principal, labels_of
-from pincite.errors import AccessDenied, NotInLibrary, UsageError
+from pincite.errors import AccessDenied, NotInLibrary, PathMissing, UsageError
 from pincite.library import Library
 from pincite.store.hashing import source_id
 from pincite.types import Turn
@@ -65,7 +65,7 @@ def reading_calls(rng: random.Random, world: World) -> Iterator[tuple[str, Call]
         yield "refresh", lambda library: library.refresh().sources
 
 
-def test_ten_thousand_calls_tell_nothing_of_hidden_documents(tmp_path: Path) -> None:
+def test_row_21_ten_thousand_calls_tell_nothing_of_hidden_documents(tmp_path: Path) -> None:
     cases = hidden = 0
     for seed in range(1_000):
         for world in worlds(tmp_path, seed, USERS, count=14):
@@ -234,6 +234,9 @@ def test_only_the_owner_labels(library: Library, folder: Path) -> None:
     assert library.seen_by(OWNER).label(folder, ["lab"]) == 4
     with pytest.raises(NotInLibrary):
         library.label(folder / "mistyped", ["hr"])
+    with pytest.raises(PathMissing):
+        library.add(folder / "mistyped", labels=["hr"])
+    assert [uri for uri, _ in library.labelled()] == [folder.as_uri()]
     for label in ("", "a b", "a,b", "x" * 65, "a\n"):
         with pytest.raises(UsageError):
             library.label(folder, [label])

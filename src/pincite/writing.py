@@ -180,7 +180,7 @@ class Writing:
         self._must_be("editor")
         selections = [Selection(path, tuple(include), tuple(exclude)) for path in paths_of(paths)]
         wanted = labels_of(labels)
-        for selection in selections if wanted else ():
+        for selection in (each for each in selections if wanted and os.path.lexists(each.path)):
             self.store.put_labels(uri_of(selection.path).rstrip("/"), wanted)
         build = replace(self._build(), retry=FAILED, tell=tell)
         yield from self._locked(sync(selections, build), build, lambda: remember(self._whole, selections))

@@ -304,7 +304,7 @@ def routes_of(app: Any) -> Iterator[tuple[str, str]]:
                 yield method, route.path
 
 
-def test_no_route_and_no_tool_is_left_out(library: Library) -> None:
+def test_row_21_no_route_and_no_tool_is_left_out(library: Library) -> None:
     page_routes = {("GET", path) for path in page_files()} | {("GET", "/")}
     assert set(routes_of(create_app(library))) - page_routes == set(REQUESTS) | ELSEWHERE
     assert set(tools(read_only=False)) == set(TOOLS)
@@ -410,12 +410,12 @@ def play(folder: Path, cases: int) -> Counter[str]:
     return statuses
 
 
-def test_hidden_documents_change_no_answer_of_any_route_or_tool(tmp_path: Path) -> None:
+def test_row_21_hidden_documents_change_no_answer_of_any_route_or_tool(tmp_path: Path) -> None:
     statuses = play(tmp_path, CASES)
     assert set(statuses) >= {"200", "404", "403", "202"} - {"202"}
     assert statuses["200"] > statuses.total() / 3, "most requests are answered"
 
 
 @pytest.mark.soak
-def test_ten_thousand_requests(tmp_path: Path) -> None:
+def test_row_21_ten_thousand_requests(tmp_path: Path) -> None:
     play(tmp_path, MANY)
