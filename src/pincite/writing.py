@@ -288,6 +288,7 @@ class Writing:
         from pincite.acquire.watch import watch
 
         yield from self.adding(paths, **options)
+        options.pop("labels", None)  # given once: whoever changes them meanwhile is right
         for _ in watch(paths_of(paths), stop_event=stop):  # only the moment matters: the sync finds out what changed
             yield from (report for report in self.adding(paths, **options) if report.status != "unchanged")
 

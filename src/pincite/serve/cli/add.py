@@ -67,14 +67,14 @@ def _reports(args: argparse.Namespace, library: Library, progress: render.Progre
     def tell(pace: Pace) -> None:
         progress.show(pace_line(pace, time.monotonic() - started))
 
-    if args.retry:
-        return library.retrying(args.paths or None, tell=tell)
     if args.label and args.retry:
         raise UsageError("--retry takes no labels.", fix="Give labels with pincite label.")
+    if args.retry:
+        return library.retrying(args.paths or None, tell=tell)
     urls = [path for path in args.paths if path.lower().startswith(("http://", "https://"))]
     paths = [path for path in args.paths if path not in urls]
     adding = library.watch if args.watch else library.adding
-    fetched = chain.from_iterable((library.adding_url(url, labels=args.label) for url in urls))
+    fetched = chain.from_iterable(library.adding_url(url, labels=args.label) for url in urls)
     if not paths:
         return fetched
     return chain(fetched, adding(paths, include=args.include, exclude=args.exclude, labels=args.label, tell=tell))
