@@ -90,7 +90,15 @@ class Server:
             head = f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{quoted}"\r\n\r\n'
             parts.append(head.encode() + (content.encode() if isinstance(content, str) else content) + b"\r\n")
         body = b"".join(parts) + f"--{boundary}--\r\n".encode()
-        job = self.call("/v1/documents", body, kind=f"multipart/form-data; boundary={boundary}")["job"]["id"]
+        self._wait(self.call("/v1/documents", body, kind=f"multipart/form-data; boundary={boundary}"))
+
+    def add_path(self, path: Path) -> None:
+        """Add a folder where it is, and wait until it has been read."""
+        self._wait(self.call("/v1/documents", {"path": str(path)}))
+
+    def _wait(self, started: Any) -> None:
+        """Wait for a job."""
+        job = started["job"]["id"]
         request = urllib.request.Request(f"{self.url}/v1/jobs/{job}", headers={"Accept": "text/event-stream"})
         with urllib.request.urlopen(request, timeout=120) as stream:
             stream.read()  # it ends with the job

@@ -41,6 +41,19 @@ def test_row_15_there_are_at_least_60_payloads() -> None:
     assert len(set(SCRIPTS)) >= 60
 
 
+def test_row_15_the_watch_sees_what_must_not_be(server: Server, visit) -> None:
+    """Were markup taken as markup, the tests below would fail: the policy would refuse it, and that is told."""
+    opened = visit(server.url)
+    page = opened.go("/library")
+    page.evaluate("html => { document.body.insertAdjacentHTML('beforeend', html); }", SCRIPTS[0])
+    page.evaluate("() => { window.ran = 1; new Image().src = 'https://evil.test/'; alert('x'); }")
+    page.wait_for_timeout(200)
+    assert {what for what, _ in opened.watched.told} == {"refused", "ran"}
+    assert any("script-src" in detail for what, detail in opened.watched.told if what == "refused")
+    assert any("evil.test" in detail for what, detail in opened.watched.told if what == "refused")
+    assert opened.watched.dialogs == ["x"]
+
+
 def test_row_15_markup_in_documents_is_only_text_in_the_library(server: Server, visit) -> None:
     opened = visit(server.url)
     page = opened.go("/library")

@@ -103,9 +103,9 @@ def test_filters_labels_versions_and_a_file_that_went_stale(tmp_path: Path, enco
     (folder / "handbook.html").write_text(f"<html><title>Handbook</title><body><p>{HANDBOOK}</p></body></html>")
     (folder / "contract.docx").write_bytes(docx(para("Copper glazes are kept by Ms Weber.")))
     with running(tmp_path / "library", **QUICK) as server:
-        server.cli("add", str(folder))
+        server.add_path(folder)
         (folder / "lease.md").write_text(LEASE.replace("third", "fifth"))
-        server.cli("add", str(folder))
+        server.add_path(folder)
         (folder / "contract.docx").write_bytes(docx(para("A new text."))[:200])
         server.call("/v1/search", {"question": "copper"})  # takes in what has changed
         server.cli("label", str(folder / "handbook.html"), "workshop")

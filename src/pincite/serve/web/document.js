@@ -103,7 +103,7 @@ class View {
   facts() {
     const { one } = this;
     const rows = [
-      ["File", el("bdi", { text: line(decoded(one.uri), 400) })],
+      ["File", el("bdi", { text: line(one.uri.includes("/uploads/") ? one.name : decoded(one.uri), 400) })],
       ["Kind", documents.kind(one.media_type)],
       ["Size", size(one.size || 0)],
       ["Language", one.language && (LANGUAGES?.of(one.language) || one.language)],

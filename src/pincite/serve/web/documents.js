@@ -64,9 +64,8 @@ export function labelTags(document) {
 /** Why a document is not as it should be, and what to do. @param {any} document */
 export function problemOf(document) {
   if (!document.reason && !document.stale) return null;
-  const what = document.stale
-    ? `Answers still come from version ${document.version}; the newest could not be read: ${document.reason || "it is not known why."}`
-    : document.reason;
+  const reason = document.reason.replace(`${document.name}: `, "");
+  const what = document.stale ? `Answers still come from version ${document.version}; the newest could not be read: ${reason || "it is not known why."}` : reason;
   return el("div.doc-problem.small", {}, el("p", { text: line(what) }), document.fix && el("p.muted", { text: line(document.fix) }));
 }
 

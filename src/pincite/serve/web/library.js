@@ -33,6 +33,7 @@ class List {
     this.total = 0;
     this.asking = new AbortController();
     this.tray = el("div.tray");
+    this.buttons = el("div.row", { hidden: true }, app.canEdit && [addButtons(app), button("Followed folders", { icon: "clock", kind: "quiet", on: () => watched(app), title: "Folders of this computer that are kept up to date" })]);
     this.tools = el("div.tools");
     this.banner = el("div.stack.tight");
     this.rows = el("ul.docs", { "aria-label": "Documents" });
@@ -58,7 +59,7 @@ class List {
     return el(
       "header.page-head", {},
       el("div", {}, el("h1", { text: "Library" }), el("p", { text: "The documents that answers come from." })),
-      this.app.canEdit && el("div.row", {}, addButtons(this.app), button("Followed folders", { icon: "clock", kind: "quiet", on: () => watched(this.app), title: "Folders of this computer that are kept up to date" })),
+      this.buttons,
     );
   }
 
@@ -72,6 +73,7 @@ class List {
       if (found.counts) this.counts = found.counts;
       if (!this.counts?.all && !found.documents.length && !this.filtered()) return this.showEmpty();
       this.shown = 0;
+      this.buttons.hidden = !this.app.canEdit;
       if (!this.rows.isConnected) {
         this.drawTools();
         fill(this.body, this.banner, this.tools, this.count, this.rows, this.more);
@@ -222,6 +224,7 @@ class List {
   }
 
   showEmpty() {
+    this.buttons.hidden = true;
     fill(this.body, this.app.canEdit ? newcomer(this.app) : emptyState("library", "There is nothing here for you yet", el("p", { text: "No document is open to you. Whoever runs this library can add some, or give your key a label." })));
   }
 }

@@ -32,6 +32,9 @@ const PROBLEMS = ["partly", "failed", "unsupported", "stopped"];
  * @property {string} reason
  * @property {string} fix
  * @property {string} id the document's, once it is known
+ * @property {() => Promise<File | null>} [fresh] gets the file as it is now
+ *
+ * @typedef {{name: string, file: File | null, fresh?: () => Promise<File | null>}} Found
  *
  * @typedef {object} Batch what was dropped or chosen at once
  * @property {string} name
@@ -63,7 +66,7 @@ function changed(batch = undefined) {
 /** Take what was dropped, before the browser forgets it. @param {DataTransfer} transfer */
 export function dropped(transfer) {
   const things = [...transfer.items].filter((item) => item.kind === "file").map((item) => item.webkitGetAsEntry?.() || item.getAsFile());
-  const found = { files: /** @type {{name: string, file: File | null, reason?: string}[]} */ ([]), left: 0 };
+  const found = { files: /** @type {Found[]} */ ([]), left: 0 };
   return (async () => {
     for (const thing of things) {
       if (thing instanceof File) found.files.push({ name: thing.name, file: thing });
@@ -92,21 +95,21 @@ async function walk(entry, path, found) {
       for (const inner of some) await walk(inner, `${path}${entry.name}/`, found);
     }
   } else {
-    const file = await new Promise((resolve) => entry.file(resolve, () => resolve(null)));
-    found.files.push({ name: path + entry.name, file, reason: file ? "" : "The browser cannot read this file." });
+    const fresh = () => new Promise((resolve) => entry.file(resolve, () => resolve(null)));
+    found.files.push({ name: path + entry.name, file: await fresh(), fresh });
   }
 }
 
 /**
  * Send files to the library and follow them.
- * @param {Promise<{files: {name: string, file: File | null, reason?: string}[], left: number}>} finding
+ * @param {Promise<{files: Found[], left: number}>} finding
  * @param {import("./app.js").App} app
  */
 export async function start(finding, app) {
   const batch = newBatch("Looking for files …");
   try {
     const { files, left } = await finding;
-    batch.items = files.map(({ name, file, reason = "" }) => item(name, file, reason));
+    batch.items = files.map(({ name, file, fresh }) => item(name, file, fresh));
     batch.left = left;
     batch.name = nameOf(batch.items);
     await deliver(batch, batch.items, app);
@@ -127,10 +130,13 @@ function newBatch(name) {
   return batch;
 }
 
-/** @param {string} name @param {File | null} file @param {string} reason @returns {Item} */
-function item(name, file, reason = "") {
-  return { name, size: file?.size || 0, file, status: reason ? "failed" : "waiting", reason, fix: "", id: "" };
+/** @param {string} name @param {File | null} file @param {() => Promise<File | null>} [fresh] @returns {Item} */
+function item(name, file, fresh = undefined) {
+  const lost = file || !fresh ? { status: "waiting", reason: "", fix: "" } : UNREADABLE;
+  return { name, size: file?.size || 0, file, fresh, id: "", ...lost };
 }
+
+const UNREADABLE = { status: "failed", reason: "It has changed or gone since it was chosen, or may not be read.", fix: "Add it again." };
 
 /** @param {Item[]} items */
 function nameOf(items) {
@@ -193,7 +199,12 @@ async function send(batch, parcel, following) {
 
 async function sendFailed(batch, parcel, following, failure) {
   if (failure.name === "AbortError") return;
-  if (failure.status === 413 && parcel.length > 1) {
+  const lost = failure.status === 0 ? await unreadable(parcel) : new Set();
+  if (lost.size) {
+    for (const one of lost) Object.assign(one, UNREADABLE);
+    const rest = parcel.filter((one) => !lost.has(one));
+    if (rest.length) await send(batch, rest, following);
+  } else if (failure.status === 413 && parcel.length > 1) {
     const half = Math.ceil(parcel.length / 2);
     await send(batch, parcel.slice(0, half), following);
     await send(batch, parcel.slice(half), following);
@@ -204,6 +215,12 @@ async function sendFailed(batch, parcel, following, failure) {
     for (const one of parcel) Object.assign(one, { status: "failed", reason: failure.message, fix: failure.fix || "" });
     if (failure.status === 0 || failure.status === 401 || failure.status === 403) batch.failure = failure;
   }
+}
+
+/** The files that the browser cannot read any more, which fails like a server that is gone. @param {Item[]} parcel */
+async function unreadable(parcel) {
+  const found = await Promise.all(parcel.map((one) => /** @type {File} */ (one.file).slice(0, 1).arrayBuffer().then(() => null, () => one)));
+  return new Set(found.filter(Boolean));
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -272,10 +289,15 @@ export async function adopt(app) {
   const known = new Set(batches.flatMap((batch) => [...batch.jobs]));
   for (const job of jobs || []) {
     if (job.kind === "evaluate" || known.has(job.id) || !["queued", "running"].includes(job.state)) continue;
-    const batch = newBatch(line(job.name || "Files", 80));
-    batch.state = "reading";
-    follow(batch, job.id, []).then(() => settle(batch, app));
+    join(job, app);
   }
+}
+
+/** Show a job that was started otherwise. @param {{id: string, name: string}} job @param {import("./app.js").App} app */
+export function join(job, app) {
+  const batch = newBatch(line(job.name || "Files", 80));
+  batch.state = "reading";
+  follow(batch, job.id, []).then(() => settle(batch, app));
 }
 
 /** Stop sending and reading; what is in stays. @param {Batch} batch */
@@ -286,10 +308,13 @@ function cancel(batch) {
 }
 
 /** @param {Batch} batch @param {import("./app.js").App} app */
-function retry(batch, app) {
+async function retry(batch, app) {
   const again = batch.items.filter((one) => one.file && ["failed", "partly", "stopped"].includes(one.status));
-  for (const one of again) Object.assign(one, { status: "waiting", reason: "", fix: "" });
-  deliver(batch, again, app);
+  for (const one of again) {
+    const file = one.fresh ? await one.fresh() : one.file; // it may have been mended since
+    Object.assign(one, file ? { file, size: file.size, status: "waiting", reason: "", fix: "" } : UNREADABLE);
+  }
+  await deliver(batch, again.filter((one) => one.status === "waiting"), app);
 }
 
 /** What became of a batch, in words. @param {Batch} batch */
@@ -402,11 +427,14 @@ function redraw(node, seen, part, now, draw) {
   fill(node, draw());
 }
 
+/** A reason without the file's name, which stands before it already. @param {Item} one */
+const bare = ({ name, reason }) => (reason.startsWith(`${name}: `) ? reason.slice(name.length + 2) : reason);
+
 /** @param {Item} one */
 function problem(one) {
   return el(
     "li.problem-row", {}, icon(one.status === "failed" ? "warn" : "info"),
-    el("div", {}, el("p", {}, el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status] || "stopped"}${one.reason ? `: ${line(one.reason)}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
+    el("div", {}, el("p", {}, el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status] || "stopped"}${one.reason ? `: ${line(bare(one))}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
   );
 }
 

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { button, dialog, el, failed, fill, icon, loading, notice } from "./dom.js";
 import { line, plural } from "./text.js";
+import * as uploads from "./upload.js";
 
 /** @param {import("./app.js").App} app */
 export function watched(app) {
@@ -10,17 +11,18 @@ export function watched(app) {
   const draw = async () => {
     try {
       const { folders, allowed } = await api.get("/v1/watch");
-      fill(body, list(folders, draw, app), allowed ? form(draw, app) : notice("info", "Only whoever runs this server can add folders.", { fix: "Upload files instead: what is dropped on the page is copied into the library." }));
+      fill(body, list(folders, draw, app), allowed ? form(() => close(null), app) : notice("info", "Only whoever runs this server can add folders.", { fix: "Upload files instead: what is dropped on the page is copied into the library." }));
     } catch (failure) {
       fill(body, failed(failure, draw));
     }
   };
+  let close = (_) => {};
   fill(body, loading("Looking …"));
-  draw();
-  return dialog("Folders that are kept up to date", () => [
-    el("p.muted", { text: "A folder of the computer that Pincite runs on. Its files are read where they are; what changes there changes in the library." }),
-    body,
-  ]);
+  return dialog("Folders that are kept up to date", (closed) => {
+    close = closed;
+    draw();
+    return [el("p.muted", { text: "A folder of the computer that Pincite runs on. Its files are read where they are; what changes there changes in the library." }), body];
+  });
 }
 
 /** @param {any[]} folders @param {() => Promise<void>} draw */
@@ -36,24 +38,24 @@ function list(folders, draw, app) {
   };
   return el(
     "ul.folders", {},
-    folders.map(({ path, documents }) =>
-      el("li", {}, icon("folder"), el("div.grow", {}, el("bdi", { text: line(path, 200) }), documents > 0 && el("p.small.muted", { text: plural(documents, "document") })), button(`Stop following ${line(path, 200)}`, { icon: "close", bare: true, kind: "quiet", on: () => drop(path) })),
+    folders.map(({ path, documents, reason }) =>
+      el("li", {}, icon("folder"), el("div.grow", {}, el("bdi", { text: line(path, 200) }), el("p.small.muted", { text: plural(documents, "document") }), reason && el("p.small.problem", { text: `Not followed now: ${line(reason)}` })), button(`Stop following ${line(path, 200)}`, { icon: "close", bare: true, kind: "quiet", on: () => drop(path) })),
     ),
   );
 }
 
-/** @param {() => Promise<void>} draw @param {import("./app.js").App} app */
-function form(draw, app) {
+/** @param {() => void} close @param {import("./app.js").App} app */
+function form(close, app) {
   const input = el("input.input", { id: "folder", required: true, autocomplete: "off", spellcheck: "false", placeholder: "/home/me/papers" });
   const problem = el("div");
   const add = async (event) => {
     event.preventDefault();
     fill(problem, loading("Adding …"));
     try {
-      await api.post("/v1/watch", { path: input.value.trim() });
-      app.toast("The folder is being read, and followed from now on.", "good");
-      document.dispatchEvent(new CustomEvent("pincite:documents"));
-      await draw();
+      const { job } = await api.post("/v1/watch", { path: input.value.trim() });
+      close();
+      uploads.join(job, app);
+      app.toast("The folder is read, and then followed.", "good");
     } catch (failure) {
       fill(problem, failed(failure));
     }
