@@ -30,7 +30,9 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        arguments = ["--host-resolver-rules=MAP evil.test 127.0.0.1"]  # a name that its owner made to point here
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            arguments.append("--no-sandbox")
         opened = playwright.chromium.launch(executable_path=path, args=arguments)
         yield opened
         opened.close()
