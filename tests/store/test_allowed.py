@@ -142,12 +142,8 @@ def test_notes_that_name_paths_are_empty(store: SqliteStore) -> None:
 
 
 PLACES = [
-    "file:///a",
-    "file:///a/b",
-    "file:///a/b/c.zip",
-    "file:///ab",
-    "file:///a/b/c.zip/d/e.md",
-    "file:///a/b/c.zip!f",
+    *("file:///a", "file:///a/b", "file:///a/b/c.zip", "file:///ab", "file:///a/b/c.zip/d/e.md", "file:///a/b/c.zip!f"),
+    *("file:///a!", "file:///a/b0", "file:///a/a", "file:///a/b/", "file:///", "file:///\uffff/x", "file:///a/b/c"),
 ]
 
 
@@ -234,6 +230,14 @@ def test_a_change_of_labels_is_seen_by_every_store_at_once(store: SqliteStore, t
         assert (found(other), found(store)) == ([0, 0, 0], [0, 0, 0])
         other.put_labels("file:///a", [])
     other.close()
+
+
+def test_a_name_of_nothing_but_slashes_costs_no_time(store: SqliteStore) -> None:
+    store.put_labels("file:///a", ["hr"])
+    store.put_labels("file:///a" + "/" * 100, ["lab"])
+    for uri, labels in (("file:///a" + "/" * 500_000, ("lab",)), ("file:///a" + "/!" * 40, ("hr",))):
+        put(store, uri, ["apple"])
+        assert store.source(uri).labels == labels
 
 
 # --- a writer with grants

@@ -88,7 +88,7 @@ Caller = Annotated[Principal, Depends(caller)]
 def seen(request: Request, principal: Caller) -> Library:
     """Give the library through the caller's eyes."""
     library: Library = request.app.state.library
-    return library.seen_by(principal) if hasattr(library, "seen_by") else library
+    return library.seen_by(principal)
 
 
 Seen = Annotated[Library, Depends(seen)]

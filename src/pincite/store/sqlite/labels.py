@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -13,7 +12,7 @@ from pincite.store.protocol import Grants
 from pincite.store.sqlite.schema import pack, pack_json, unpack, unpack_json
 
 NONE = 0  # the key of the empty set
-_BOUNDARY = re.compile("[/!]")
+_BEFORE = "SELECT uri, label_set FROM label_rules WHERE uri <= ? ORDER BY uri DESC LIMIT 1"
 _BELOW = "(uri = ?1 OR uri >= ?2 AND uri < ?3 OR uri >= ?4 AND uri < ?5)"  # at or below a place; see _bounds
 
 
@@ -27,14 +26,23 @@ def seen(connection: apsw.Connection, grants: Grants) -> str:
 
 
 def nearest(connection: apsw.Connection, uri: str) -> int:
-    """Give the key of the set that the nearest rule at or above a URI names, ``NONE`` without one."""
-    above = [uri[: match.start()] for match in _BOUNDARY.finditer(uri)]
-    places = tuple({pack(place) for place in (*above, uri)})
-    found = connection.execute(
-        "SELECT label_set FROM label_rules WHERE uri IN carray(?) ORDER BY length(uri) DESC LIMIT 1",
-        (apsw.carray(places),),
-    ).get
-    return NONE if found is None else int(found)
+    """Give the key of the set that the nearest rule at or above a URI names, ``NONE`` without one.
+
+    Looks at the greatest rule that is not beyond the URI. If it is not above it, all that are above both are no longer
+    than what both begin with. A URI may be long and full of slashes: its prefixes are not listed.
+    """
+    target = limit = pack(uri)
+    while True:
+        row: Any = connection.execute(_BEFORE, (limit,)).get
+        if row is None:
+            return NONE
+        place, key = row
+        if target == place or target.startswith((place + b"/", place + b"!")):
+            return int(key)
+        same = next(
+            (n for n, pair in enumerate(zip(place, target, strict=False)) if pair[0] != pair[1]), len(place) - 1
+        )
+        limit = place[:same]
 
 
 def for_new(connection: apsw.Connection, uri: str, grants: Grants) -> int:
