@@ -56,7 +56,8 @@ READERS: dict[str, Reader | Callable[..., Reading] | str] = {
     **dict.fromkeys(DATA_TYPES, "data"),
 }
 # How often a media type's reader was improved, where that is more than once: what an older one read is read again.
-REVISIONS = dict.fromkeys(("application/pdf", *CODE_TYPES, *IMAGES), 2)
+_IMPROVED = ("application/pdf", "text/html", "application/rtf", f"{_OFFICE}presentationml.presentation")
+REVISIONS = dict.fromkeys((*_IMPROVED, f"{_OFFICE}spreadsheetml.sheet", f"{_OPEN}text", *CODE_TYPES, *IMAGES), 2)
 _WITH_PASSWORD = frozenset({"application/pdf"})
 _AS_TEXT = "Save it as text, Markdown or HTML, and add that."
 _CURRENT = "Save it in the current format of the program, and add that."

@@ -121,3 +121,56 @@ def test_what_cannot_be_read_has_a_reason_and_a_remedy(data, reason):
     with pytest.raises(SourceError, match=reason) as caught:
         read(data, "x.odt", "")
     assert caught.value.fix
+
+
+LOOKS = (
+    '<s:style s:name="W"><s:text-properties f:color="#FFFFFF"/></s:style>'
+    '<s:style s:name="C" s:parent-style-name="W"/>'
+    '<s:style s:name="B" s:parent-style-name="W"><s:text-properties f:color="#000000"/></s:style>'
+    '<s:style s:name="G"><s:paragraph-properties f:background-color="#102030"/><s:text-properties f:color="#ffffff"/>'
+    '</s:style><s:style s:name="T"><s:text-properties f:font-size="1pt"/></s:style>'
+    '<s:style s:name="N"><s:text-properties text:display="none"/></s:style>'
+    '<s:style s:name="H"><s:drawing-page-properties presentation:visibility="hidden"/></s:style>'
+)
+
+
+def looking(body, kind="text", more=""):
+    names = f'{NAMES} xmlns:s="urn:style" xmlns:f="urn:fo"'
+    return (
+        f"<office:document {names}><office:automatic-styles>{LOOKS}{more}</office:automatic-styles><office:body>"
+        f"<office:{kind}>{body}</office:{kind}></office:body></office:document>"
+    ).encode()
+
+
+def test_what_cannot_be_seen_is_counted():
+    body = "".join(
+        f'<text:p>a <text:span text:style-name="{name}">span{name}</text:span> b</text:p>' for name in "WCBGTN"
+    )
+    body += "".join(f'<text:p text:style-name="{name}">all{name}</text:p>' for name in "WCBGTN")
+    body += '<text:section text:display="none"><text:p>section</text:p></text:section>'
+    cell = '<table:table-cell><text:p text:style-name="W">{}</text:p></table:table-cell>'
+    body += f"<table:table><table:table-row>{cell.format('on')}{cell.format('dark')}</table:table-row></table:table>"
+    reading = read(looking(body), "a.fodt", "")
+    assert reading.text.split("\n\n") == [
+        "a b", "a b", "a spanB b", "a spanG b", "a b", "a b", "allB", "allG", "| on | dark |",
+    ]  # fmt: skip
+    assert reading.metadata["hidden_text"] == 4 * len("spanX") + 4 * len("allX") + len("section")
+
+
+def test_white_text_on_pages_of_another_colour_is_seen():
+    more = '<s:page-layout><s:page-layout-properties f:background-color="#000080"/></s:page-layout>'
+    reading = read(looking('<text:p text:style-name="W">seen</text:p>', more=more), "a.fodt", "")
+    assert (reading.text, reading.metadata) == ("seen", {})
+
+
+def test_hidden_slides_are_furniture():
+    page = (
+        '<draw:page draw:style-name="{}" draw:name="n"><draw:frame><draw:text-box><text:p>{}</text:p></draw:text-box>'
+        "</draw:frame></draw:page>"
+    )
+    reading = read(looking(page.format("X", "seen") + page.format("H", "unseen"), "presentation"), "a.fodp", "")
+    assert [(b.kind, reading.text[b.start : b.end]) for b in reading.blocks] == [
+        ("paragraph", "seen"),
+        ("furniture", "unseen"),
+    ]
+    assert reading.metadata["hidden_slides"] == 1

@@ -79,3 +79,29 @@ def test_notes_comments_and_hidden_slides():
         ("furniture", "# Unseen"),
     ]
     assert reading.metadata == {"hidden_slides": 1}
+
+
+def look(said, run="", properties="", name=""):
+    """Make an object with one run."""
+    return (
+        f"<p:sp><p:nvSpPr><p:cNvPr {name}/><p:nvPr/></p:nvSpPr><p:spPr>{properties}</p:spPr><p:txBody><a:p><a:r>"
+        f"<a:rPr {run}</a:rPr><a:t>{said}</a:t></a:r></a:p></p:txBody></p:sp>"
+    )
+
+
+def test_what_cannot_be_seen_is_counted():
+    fill = '<a:solidFill><a:srgbClr val="{}"/></a:solidFill>'
+    place = '<a:xfrm><a:off x="{}" y="{}"/><a:ext cx="100" cy="100"/></a:xfrm>'
+    slide = (
+        look("tiny", 'sz="100">')
+        + look("alike", f">{fill.format('FFFFFF')}", fill.format("ffffff"))
+        + look("left", ">", place.format(-5000, 0))
+        + look("above", ">", place.format(0, -101))
+        + look("hidden", ">", name='hidden="1"')
+        + look("plain", 'sz="1800">', place.format(0, 0))
+        + look("white on blue", f">{fill.format('FFFFFF')}", fill.format("0000FF"))
+        + look("partly out", ">", place.format(-50, 0))
+    )
+    reading = read(pptx(slide), "t.pptx", "")
+    assert reading.text.split("\n\n") == ["plain", "white on blue", "partly out"]
+    assert reading.metadata == {"hidden_text": len("tinyalikeleftabovehidden")}

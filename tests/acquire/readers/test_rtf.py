@@ -74,3 +74,20 @@ def test_depth_is_no_problem_and_bad_starts_are():
     with pytest.raises(SourceUndecodable) as caught:
         read(b"no rtf", "x.rtf", "")
     assert caught.value.fix
+
+
+COLOURS = r"{\colortbl;\red0\green0\blue0;\red255\green255\blue255;\red254\green253\blue250;}"
+
+
+@pytest.mark.parametrize("hidden", [r"\cf2 ", r"\cf3 ", r"\fs2 ", r"\fs1\b ", r"\v "])
+def test_what_cannot_be_seen_is_counted(hidden):
+    reading = of(COLOURS + rf"seen {{{hidden}ghost}} and {hidden}more\plain\fs24 seen\cf1 too\par")
+    assert reading.text == "seen and seentoo"
+    assert reading.metadata["hidden_text"] == 9
+
+
+@pytest.mark.parametrize("shown", [r"\highlight1\cf2 ", r"\cf1 ", r"\fs3 ", r"\cf9 ", r"\cf2\cf0 ", r"\v\v0 "])
+def test_what_can_be_seen_stays(shown):
+    reading = of(COLOURS + rf"{{{shown}word}}\par")
+    assert reading.text == "word" and "hidden_text" not in reading.metadata
+    assert of(COLOURS + r"\trowd\clcbpat1\pard\intbl{\cf2 White on black}\cell b\cell\row").text.startswith("| White")

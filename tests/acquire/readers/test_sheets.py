@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 
 from pincite.acquire.readers import sheets
@@ -92,3 +95,41 @@ def test_what_cannot_be_read_has_a_reason_and_a_remedy(data, reason):
     with pytest.raises(SourceError, match=reason) as caught:
         read(data, "t.xlsx", "")
     assert caught.value.fix
+
+
+STYLES = f"""<styleSheet xmlns="{S}"><numFmts><numFmt numFmtId="200" formatCode=";;;"/></numFmts>
+<fonts><font/><font><color rgb="FFFFFFFF"/></font><font><color theme="0"/></font></fonts>
+<fills><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="solid"/></fill></fills>
+<cellXfs><xf fontId="0" fillId="0"/><xf fontId="1" fillId="0"/><xf fontId="2"/><xf fontId="1" fillId="1"/>
+<xf fontId="0" numFmtId="200"/></cellXfs></styleSheet>"""
+
+
+def hiding(data, before="", behind=""):
+    made = xlsx({"S": data}, extra={"styles.xml": STYLES})
+    with zipfile.ZipFile(io.BytesIO(made)) as file:
+        parts = {name: file.read(name).decode() for name in file.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"]
+    sheet = sheet.replace("<sheetData>", f"{before}<sheetData>").replace("</sheetData>", f"</sheetData>{behind}")
+    reading = read(archive(parts | {"xl/worksheets/sheet1.xml": sheet}), "t.xlsx", "")
+    return [(block.kind, reading.text[block.start : block.end]) for block in reading.blocks][1:], reading.metadata
+
+
+def test_hidden_rows_and_columns_are_furniture_and_do_not_cut_the_table():
+    data = rows(("Fruit", "Price", "Cost"), ("Plum", 1, 7), ("Pear", 2, 8), ("Fig", 3, 9))
+    hidden = data.replace('<row r="3">', '<row r="3" spans="1:3" hidden="1">')
+    columns = '<cols><col min="3" max="3" width="9" hidden="1"/></cols>'
+    blocks, metadata = hiding(hidden, columns)
+    assert blocks == [
+        ("table", "| Fruit | Price |\n| Plum | 1 |\n| Fig | 3 |"),
+        ("furniture", "C1: Cost\nC2: 7\nA3: Pear\nB3: 2\nC3: 8\nC4: 9"),
+    ]
+    assert metadata == {"hidden_cells": 6}
+    assert len(hiding(hidden, behind='<autoFilter ref="A1:C4"/>')[0]) == 1, "a filter only puts rows out of sight"
+
+
+def test_white_cells_without_a_fill_are_furniture():
+    data = rows(("a", "b", "c", "d", "e"))
+    for column, style in zip("ABCDE", "01234", strict=True):
+        data = data.replace(f'<c r="{column}1"', f'<c r="{column}1" s="{style}"')
+    assert hiding(data)[0] == [("table", "| a |  |  | d |"), ("furniture", "B1: b\nC1: c\nE1: e")]
+    assert hiding(data, behind="<tableParts/>")[0] == [("table", "| a | b | c | d | e |")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pincite.acquire.package import Package
@@ -28,6 +28,9 @@ class _Walk:
     """What is known of the styles, and what has been written so far."""
 
     numbered: dict[str, set[int]]  # list style: its levels that show numbers
+    looks: dict[str, str] = field(default_factory=dict)  # style whose text cannot be seen, or slide: "hidden", "white"
+    inside: int = 0  # tables and frames, which may have a ground of their own
+    hidden: int = 0  # characters that were left out
     pieces: list[Piece] = field(default_factory=list)
     boxes: list[Any] = field(default_factory=list)  # of the paragraph that is being written
     notes: list[Any] = field(default_factory=list)  # their bodies, None once written
@@ -42,6 +45,8 @@ class _Walk:
         return "".join(parts)
 
     def _part(self, node: Any, name: str) -> str:
+        if self._cannot_be_seen(node):
+            return ""
         if name == "s":
             return " " * min(100, number(attribute(node, "c"), 1))
         if name in ("tab", "line-break"):
@@ -57,10 +62,18 @@ class _Walk:
             return self.inline(node)
         return ""
 
+    def _cannot_be_seen(self, node: Any) -> bool:
+        """Tell whether text is hidden, tiny, or white with no ground that is known; count it."""
+        look = self.looks.get(attribute(node, "style-name"), "")
+        unseen = look == "hidden" or (look == "white" and not self.inside) or attribute(node, "display") == "none"
+        self.hidden += len("".join("".join(node.itertext()).split())) if unseen else 0
+        return unseen
+
     def blocks(self, container: Any) -> None:
         """Write the paragraphs, lists and tables inside an element."""
         for node in container:
-            self.block(node, local(node))
+            if not self._cannot_be_seen(node):
+                self.block(node, local(node))
 
     def block(self, node: Any, name: str) -> None:
         """Write one element, by its local name."""
@@ -86,8 +99,10 @@ class _Walk:
             self.title = self.title or (one_line(text) if attribute(node, "style-name") == "Title" else "")
             self.pieces.append(Piece("paragraph", text))
         boxes, self.boxes = self.boxes, outer
+        self.inside += 1
         for box in boxes:
             self.blocks(box)
+        self.inside -= 1
 
     def _list(self, node: Any, style: str, level: int) -> None:
         """Write a list, and those within, as one piece."""
@@ -107,6 +122,7 @@ class _Walk:
 
     def _table(self, node: Any) -> None:
         """Write a table, a row a line; one that only arranges the page as what is in its cells."""
+        self.inside += 1
         rows = [row for row in descendants(node, "table-row") if _own(row, node)]
         cells = [[cell for cell in row if local(cell) in ("table-cell", "covered-table-cell")] for row in rows]
         size = sum(len("".join(cell.itertext())) for row in cells for cell in row)
@@ -118,6 +134,7 @@ class _Walk:
         else:
             lines = [text for row in cells for text in [rows_text([self._row(row)])] if text]
             self.pieces.append(Piece("table", "\n".join(lines)))
+        self.inside -= 1
 
     def _row(self, cells: list[Any]) -> list[str]:
         texts: list[str] = []
@@ -169,13 +186,14 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     Returns:
         Headings ("## Label"), lists, tables ("| ... |") and paragraphs in order, then notes ("[^1]: ...") and
         comments; deleted text of tracked changes is out, tables of contents are furniture. A presentation has a page
-        for each slide, labelled with its name, with the speaker's notes. Metadata: what the document states of itself.
+        for each slide, labelled with its name, with the speaker's notes; a hidden slide is furniture. Metadata: what
+        the document states of itself, the characters of hidden text, which is left out, and the hidden slides.
 
     Raises:
         SourceError: damaged, protected, or larger inside than is reasonable.
     """
     content, meta, styles = _parts(data)
-    walk = _Walk(_numbered([content, styles]))
+    walk = _Walk(_numbered([content, styles]), _looks([styles, content]))
     body = child(content, "body")
     metadata, title = _metadata(meta)
     slides = child(body, "presentation") if body is not None else None
@@ -184,8 +202,12 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
         text, blocks = assembled(walk.take())
         pages: tuple[Any, ...] = ()
     else:
+        walk.inside = 1
         parts = [(one_line(attribute(page, "name")), _slide(walk, page)) for page in slides if local(page) == "page"]
         text, blocks, pages = paged(parts)
+        hidden = sum(walk.looks.get(attribute(page, "style-name")) == "slide" for page in slides)
+        metadata |= {"hidden_slides": hidden} if hidden else {}
+    metadata |= {"hidden_text": walk.hidden} if walk.hidden else {}
     heading = next((block.label for block in blocks if block.kind == "heading"), "")
     return Reading(text, walk.title or title or heading or stem(name), blocks, pages, metadata)
 
@@ -216,6 +238,30 @@ def _numbered(roots: list[Any]) -> dict[str, set[int]]:
     }
 
 
+def _looks(roots: list[Any]) -> dict[str, str]:
+    """Find the styles whose text cannot be seen, and those of hidden slides."""
+    found: dict[str, str] = {}
+    roots = [root for root in roots if root is not None]
+    layouts = (layout for root in roots for layout in descendants(root, "page-layout-properties"))
+    is_white = all(attribute(layout, "background-color") in ("", "transparent", "#ffffff") for layout in layouts)
+    for style in (style for root in roots for style in descendants(root, "style")):
+        text, page = child(style, "text-properties"), child(style, "drawing-page-properties")
+        name, look = attribute(style, "name"), found.get(attribute(style, "parent-style-name"), "")
+        if page is not None and attribute(page, "visibility") == "hidden":
+            look = "slide"
+        grounds = [attribute(part, "background-color") for part in style]
+        if any(ground not in ("", "transparent", "#ffffff") for ground in grounds):
+            look = ""
+        elif text is not None:
+            colour, size = attribute(text, "color").lower(), attribute(text, "font-size")
+            look = {"": look, "#ffffff": "white" if is_white else ""}.get(colour, "" if look == "white" else look)
+            is_tiny = size in ("0pt", "0.5pt", "1pt", "1px", "0.1pt")
+            look = "hidden" if attribute(text, "display") == "none" or is_tiny else look
+        if look:
+            found[name] = look
+    return found
+
+
 def _metadata(root: Any) -> tuple[dict[str, Scalar], str]:
     """Give what the document states of itself, and its title."""
     holder = child(root, "meta")
@@ -240,4 +286,7 @@ def _slide(walk: _Walk, page: Any) -> list[Piece]:
     notes = child(page, "notes")
     text = "\n".join(piece.text for piece in walk.apart(notes)) if notes is not None else ""
     walk.pieces.append(Piece("paragraph", f"Notes: {text}" if text else ""))
-    return walk.take()
+    pieces = walk.take()
+    if walk.looks.get(attribute(page, "style-name")) == "slide":
+        return [replace(piece, kind="furniture", level=0) for piece in pieces]
+    return pieces

@@ -14,6 +14,7 @@ from pincite.types import Reading
 
 _TITLES = frozenset({"title", "ctrTitle"})
 _FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr"})
+_TINY = 100  # hundredths of a point
 _TEXTS = frozenset({"body", "obj", "", "subTitle"})  # placeholders whose paragraphs are points of a list
 
 
@@ -29,14 +30,16 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
         A page for each slide, labelled with its title: the title as a heading, then points, paragraphs, tables and
         charts in the order of the slide's objects, at last "Notes: ..." and "Comment (author): ...". Dates, footers
         and slide numbers are furniture, and so is all of a hidden slide. Metadata: what the document states of
-        itself, and the number of hidden slides.
+        itself, the number of hidden slides, and of characters that cannot be seen, which are left out.
 
     Raises:
         SourceError: damaged, protected, or larger inside than is reasonable.
     """
     parts = Parts(data)
     title, metadata = parts.properties()
-    slides = [_slide(parts, part) for part in _order(parts)]
+    out = [0]
+    slides = [_slide(parts, part, out) for part in _order(parts)]
+    metadata |= {"hidden_text": out[0]} if out[0] else {}
     hidden = sum(is_hidden for is_hidden, _ in slides)
     if hidden:
         metadata["hidden_slides"] = hidden
@@ -61,9 +64,12 @@ def _relation_id(node: Any) -> str:
     return next((value for key, value in node.attrib.items() if key.endswith("}id")), "")
 
 
-def _slide(parts: Parts, part: str) -> tuple[bool, list[Piece]]:
-    """Tell whether a slide is hidden, and give its pieces, its title first."""
+def _slide(parts: Parts, part: str, out: list[int]) -> tuple[bool, list[Piece]]:
+    """Tell whether a slide is hidden, and give its pieces, its title first; count what cannot be seen."""
     root = parts.xml(part)
+    for node in [node for node in descendants(root, "sp", "r") if _cannot_be_seen(node)]:
+        out[0] += len("".join(text_of(inner).strip() for inner in descendants(node, "t")))
+        node.getparent().remove(node)
     relations = parts.relations(part)
     pieces = list(_shapes(child(root, "cSld", "spTree"), parts, relations))
     pieces.sort(key=lambda piece: piece.kind != "heading")
@@ -107,6 +113,27 @@ def _shape(node: Any) -> Iterator[Piece]:
         yield Piece("furniture", _text(body))
     else:
         yield from _paragraphs(body, kind in _TEXTS)
+
+
+def _cannot_be_seen(node: Any) -> bool:
+    """Tell whether an object is hidden, or left of or above the slide; whether a run is tiny, or as its ground."""
+    if local(node) == "r":
+        size, colour = value_of(node, "rPr", name="sz"), _filled(child(node, "rPr"))
+        holder = next((above for above in node.iterancestors() if local(above) == "sp"), None)
+        return 0 < number(size, 0) <= _TINY or bool(colour and colour == _filled(child(holder, "spPr")))
+    if value_of(node, "nvSpPr", "cNvPr", name="hidden") in ("1", "true"):
+        return True
+    sides = (("x", "cx"), ("y", "cy"))
+    offset, extent = child(node, "spPr", "xfrm", "off"), child(node, "spPr", "xfrm", "ext")
+    if offset is None or extent is None:
+        return False
+    return any(number(attribute(offset, at), 0) + number(attribute(extent, size), 0) < 0 for at, size in sides)
+
+
+def _filled(properties: Any) -> tuple[str, str] | None:
+    """Give the one colour that something is filled with, as it is written."""
+    colour = next(iter(found), None) if (found := child(properties, "solidFill")) is not None else None
+    return (local(colour), attribute(colour, "val").lower()) if colour is not None else None
 
 
 def _paragraphs(body: Any, in_placeholder: bool) -> Iterator[Piece]:

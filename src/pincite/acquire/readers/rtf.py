@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from pincite.acquire.readers.base import one_line, stem, words
+from pincite.acquire.readers import rtf_words as known
+from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, assembled, rows_text
-from pincite.acquire.readers.rtf_words import CHARACTERS, CHARSETS, SHOWN, SKIPPED, SYMBOLS, TOKEN
 from pincite.errors import SourceUndecodable
 from pincite.types import BlockKind, Reading, Scalar
 
-_INFO = ("title", "author", "subject", "keywords")
 _HEADING = re.compile(r"heading ?([1-9])$")
+_TINY = 2  # half points
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,9 @@ class _Format:
     hidden: bool = False
     deleted: bool = False
     skipped: bool = False  # the destination holds no text
+    white: bool = False
+    ground: bool = False  # it stands on a colour
+    tiny: bool = False
     sink: int = 0  # which of the sinks takes the text
 
 
@@ -63,11 +66,15 @@ class _Scan:
         self.title = ""
         self.metadata: dict[str, Scalar] = {}
         self.left_out = {"hidden_text": 0, "deleted_text": 0}
+        self.colours = known.colours(data)
+        self.has_grounds = (
+            b"cbpat" in data or b"\\cb" in data
+        )  # of cells or paragraphs; which text stands on them is not simply told
 
     def run(self) -> None:
         """Read all tokens; a file that ends early ends all its groups."""
         while self.position < len(self.data):
-            match = TOKEN.match(self.data, self.position)
+            match = known.TOKEN.match(self.data, self.position)
             if match is None:
                 break
             self.position = match.end()
@@ -105,21 +112,24 @@ class _Scan:
             self._text(text)
 
     def _text(self, text: str) -> None:
-        if self.format.hidden or self.format.deleted:
-            self.left_out["hidden_text" if self.format.hidden else "deleted_text"] += len(text)
-        elif not self.format.skipped:
-            self.sinks[self.format.sink].parts.append(text)
+        form = self.format
+        if form.hidden or form.deleted:
+            self.left_out["hidden_text" if form.hidden else "deleted_text"] += len(text)
+        elif not form.skipped and (form.tiny or (form.white and not form.ground and not self.has_grounds)):
+            self.left_out["hidden_text"] += len(text.strip())
+        elif not form.skipped:
+            self.sinks[form.sink].parts.append(text)
 
     def _symbol(self, symbol: bytes) -> None:
         if symbol == b"*":
             self.starred = True
-        elif self.skip and symbol in SYMBOLS:
+        elif self.skip and symbol in known.SYMBOLS:
             self.skip -= 1
         elif symbol in (b"\r", b"\n"):
             self._word("par", None)
-        elif symbol in SYMBOLS:
+        elif symbol in known.SYMBOLS:
             self._flush()
-            self._text(SYMBOLS[symbol])
+            self._text(known.SYMBOLS[symbol])
 
     # --- groups
 
@@ -149,13 +159,13 @@ class _Scan:
         self.skip = 0
         if word == "bin":
             self.position += max(0, value or 0)
-        elif word in _DESTINATIONS:
+        elif word in known.DESTINATIONS:
             if not self.format.skipped:
-                self._open(_DESTINATIONS[word])
-        elif word in SKIPPED or (starred and word not in SHOWN):
+                self._open(known.DESTINATIONS[word])
+        elif word in known.SKIPPED or (starred and word not in known.SHOWN):
             self.format = replace(self.format, skipped=True)
-        elif word in CHARACTERS:
-            self._text(CHARACTERS[word])
+        elif word in known.CHARACTERS:
+            self._text(known.CHARACTERS[word])
         elif word in _WORDS:
             _WORDS[word](self, value)
 
@@ -173,7 +183,7 @@ class _Scan:
 
     def define_font(self, value: int | None) -> None:
         """Say which character set a font has."""
-        page = CHARSETS.get(value or 0, self.default_page)
+        page = known.CHARSETS.get(value or 0, self.default_page)
         self.fonts[self.font] = self.default_page if value in (0, 1) else page
 
     def set_page(self, value: int | None) -> None:
@@ -192,9 +202,18 @@ class _Scan:
         """Switch deleted text on, or off with 0."""
         self.format = replace(self.format, deleted=value != 0)
 
+    def set_colour(self, value: int | None) -> None:
+        """Choose the colour of the text."""
+        self.format = replace(self.format, white=value in self.colours)
+
+    def set_size(self, value: int | None) -> None:
+        """Choose the size, in half points."""
+        self.format = replace(self.format, tiny=value is not None and value <= _TINY)
+
     def plain(self, _: int | None) -> None:
         """Put the properties of characters back."""
-        self.format = replace(self.format, hidden=False, deleted=False, page=self.default_page)
+        seen = {"hidden": False, "deleted": False, "white": False, "ground": False, "tiny": False}
+        self.format = replace(self.format, page=self.default_page, **seen)
 
     def begin_paragraph(self, _: int | None) -> None:
         """Put the properties of the paragraph back."""
@@ -240,7 +259,7 @@ class _Scan:
         """Take the text of the body that waits; two halves of a character by number become one."""
         text = "".join(self.sinks[0].parts)
         self.sinks[0].parts.clear()
-        return _joined(text)
+        return known.joined(text)
 
     def _end_paragraph(self) -> None:
         text = re.sub(r" *\n *", "\n", re.sub(r"[ \t]+", " ", self._taken())).strip()
@@ -275,16 +294,16 @@ class _Scan:
         """Keep a note for the end, and refer to it."""
         self.notes += 1
         self.sinks[self.format.sink].parts.append(f"[^{self.notes}]")
-        self.behind.append(Piece("paragraph", f"[^{self.notes}]: {_shown(text)}"))
+        self.behind.append(Piece("paragraph", f"[^{self.notes}]: {known.shown(text)}"))
 
     def end_comment(self, text: str) -> None:
         """Keep a comment for the end."""
-        self.behind.append(Piece("paragraph", f"Comment: {_shown(text)}"))
+        self.behind.append(Piece("paragraph", f"Comment: {known.shown(text)}"))
 
     def end_furniture(self, text: str) -> None:
         """Keep a header or footer for the end."""
-        if _shown(text):
-            self.behind.append(Piece("furniture", _shown(text)))
+        if known.shown(text):
+            self.behind.append(Piece("furniture", known.shown(text)))
 
     def end_marker(self, text: str) -> None:
         """Put what stands before an item of a list where it stands."""
@@ -308,32 +327,17 @@ class _Scan:
 
     def end_info(self, text: str, name: str) -> None:
         """Keep what the document states of itself."""
-        shown = one_line(_joined(text), 1000)
-        if name == "title" and any(char.isalnum() for char in shown):
-            self.title = one_line(shown)
-        elif shown and name != "title":
-            self.metadata[name] = shown
-
-
-def _joined(text: str) -> str:
-    """Join surrogates to the characters that they are halves of; what is half stays as a replacement character."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "")
-
-
-def _shown(text: str) -> str:
-    """Give the text of a destination without the marks behind numbers and bullets."""
-    return _joined(text).replace("\u0001", " ").strip()
+        value = one_line(known.joined(text), 1000)
+        if name == "title" and any(char.isalnum() for char in value):
+            self.title = one_line(value)
+        elif value and name != "title":
+            self.metadata[name] = value
 
 
 def _ignore(_: _Scan, text: str) -> None:
     """Drop the text of a destination that only defines something."""
 
 
-_DESTINATIONS = {
-    "fonttbl": "fonts", "stylesheet": "styles", "footnote": "note", "annotation": "comment", "listtext": "marker",
-    "pntext": "marker", "info": "info", **{word: f"info {word}" for word in _INFO},
-    **dict.fromkeys(words("header headerl headerr headerf footer footerl footerr footerf"), "furniture"),
-}  # fmt: skip
 _ENDS: dict[str, Callable[[_Scan, str], None]] = {
     "styles": _Scan.end_styles,
     "note": _Scan.end_note,
@@ -352,6 +356,9 @@ _WORDS: dict[str, Callable[[_Scan, int | None], None]] = {
     "fcharset": _Scan.define_font,
     "ansicpg": _Scan.set_page,
     "v": _Scan.hide,
+    "cf": _Scan.set_colour,
+    "fs": _Scan.set_size,
+    "highlight": lambda scan, value: setattr(scan, "format", replace(scan.format, ground=bool(value))),
     "deleted": _Scan.delete,
     "plain": _Scan.plain,
     "pard": _Scan.begin_paragraph,

@@ -25,3 +25,27 @@ SKIPPED = words(  # destinations that hold no text of the document
     "ftnsepc aftnsep aftnsepc pnseclvl template panose falt operator company manager vern hlinkbase doccomm userprops"
 )
 SHOWN = words("shpinst shptxt shpgrp shppict result fldrslt")  # starred or not, their text is the document's
+DESTINATIONS = {
+    "fonttbl": "fonts", "stylesheet": "styles", "footnote": "note", "annotation": "comment", "listtext": "marker",
+    "pntext": "marker", "info": "info", **{word: f"info {word}" for word in ("title", "author", "subject", "keywords")},
+    **dict.fromkeys(words("header headerl headerr headerf footer footerl footerr footerf"), "furniture"),
+}  # fmt: skip
+_COLOURS = re.compile(rb"\\colortbl([^{}]{0,20000})")
+
+
+def colours(data: bytes) -> set[int]:
+    """Give the numbers of the colours that are white, or nearly so."""
+    table = _COLOURS.search(data)
+    colours = table[1].split(b";") if table else []
+    parts = [[int(part) for part in re.findall(rb"\\(?:red|green|blue)(\d{1,3})(?!\d)", colour)] for colour in colours]
+    return {number for number, shares in enumerate(parts) if len(shares) == 3 and min(shares) > 231}
+
+
+def joined(text: str) -> str:
+    """Join surrogates to the characters that they are halves of; what is half stays as a replacement character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "")
+
+
+def shown(text: str) -> str:
+    """Give the text of a destination without the marks behind numbers and bullets."""
+    return joined(text).replace("\u0001", " ").strip()

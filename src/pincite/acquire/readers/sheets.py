@@ -14,7 +14,16 @@ from pincite.acquire.package import Budget
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, paged
 from pincite.acquire.readers.ooxml import OLE, Parts, protected
-from pincite.acquire.readers.xml import attribute, child, descendants, number, parse_xml, require_whole, text_of
+from pincite.acquire.readers.xml import (
+    attribute,
+    child,
+    descendants,
+    number,
+    parse_xml,
+    require_whole,
+    text_of,
+    value_of,
+)
 from pincite.errors import SourceTooLarge, SourceUndecodable
 from pincite.types import Reading
 
@@ -24,6 +33,10 @@ _CELL = re.compile(rb'<(?:\w+:)?c\s(?:[^<>]*?\s)?r="([A-Z]{1,3})(\d{1,7})"')
 _TAIL = 1 << 10  # bytes: an element that begins at the end of one part of a stream ends in the next
 _Sheet = tuple[str, bool, list[Piece]]
 """Its name, whether it is hidden, and what is in it."""
+_HIDDEN = "hidden cells"
+_ROW_TAG = re.compile(rb'<(?:\w+:)?row\s([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
+_COLUMN_TAG = re.compile(rb'<(?:\w+:)?col\s([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
+_STYLED = re.compile(rb'<(?:\w+:)?c\s[^<>]*?\br="([A-Z]{1,3})(\d{1,7})"[^<>]*?\bs="(\d{1,6})"')
 _FIX = "Save the part that matters as a file of its own, or as CSV."
 
 
@@ -31,6 +44,7 @@ class _Row(NamedTuple):
     """A row that is not empty."""
 
     number: int  # from 1
+    order: int  # of the rows that are seen
     first: int  # columns, from 1
     last: int
     line: str
@@ -47,8 +61,9 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     Returns:
         A page for each sheet, labelled with its name: the name as a heading, then a table for each run of rows
         without an empty one between ("| a | b |"), whose label is its range ("B2:D9"); then comments. A hidden
-        sheet is furniture. Numbers, dates and truth values are written in full ("1599.99", "2021-01-01", "TRUE");
-        formulas by their last value. Metadata: what the document states of itself, and the names of hidden sheets.
+        sheet is furniture, and so are hidden rows, columns and cells of an XLSX sheet ("B2: value"). Numbers, dates
+        and truth values are written in full ("1599.99", "2021-01-01", "TRUE"); formulas by their last value.
+        Metadata: what the document states of itself, the names of hidden sheets and the number of hidden cells.
 
     Raises:
         SourceError: damaged, protected, or larger than is reasonable; the rectangle of a sheet counts.
@@ -58,6 +73,8 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
         raise protected()
     title, metadata = book.parts.properties() if book else ("", {})
     found = list(_cell_by_cell(book) if book and book.wide else _sheets(data, book))
+    cells = sum(piece.text.count("\n") + 1 for *_, content in found for piece in content if piece.label == _HIDDEN)
+    metadata |= {"hidden_cells": cells} if cells else {}
     hidden = [label for label, is_hidden, _ in found if is_hidden]
     if hidden:
         metadata["hidden_sheets"] = ", ".join(hidden)
@@ -145,7 +162,8 @@ def _sheets(data: bytes, book: _Book | None) -> Iterator[_Sheet]:
         opened = load_workbook(io.BytesIO(data))
         for about in opened.sheets_metadata:
             if about.typ == SheetTypeEnum.WorkSheet:
-                content = list(_tables(opened.get_sheet_by_name(about.name)))
+                unseen = _unseen(book.parts, book.paths[about.name]) if book and about.name in book.paths else None
+                content = list(_tables(opened.get_sheet_by_name(about.name), unseen))
                 if book and about.name in book.paths:
                     content += _comments(book.parts, book.paths[about.name])
                 yield about.name, about.visible != SheetVisibleEnum.Visible, content
@@ -163,14 +181,23 @@ def _refused(error: Exception, is_package: bool) -> SourceUndecodable | SourceTo
     return SourceUndecodable(f"It is damaged: {reason}.", fix=fix)
 
 
-def _rows(sheet: Any, left: int) -> Iterator[_Row]:
-    """Write the rows of a sheet that are not empty; its iterator begins at row 1 and column ``left``."""
+def _rows(sheet: Any, left: int, unseen: _Unseen | None, out: list[str]) -> Iterator[_Row]:
+    """Write the rows of a sheet that are not empty; its iterator begins at row 1 and column ``left``.
+
+    Cells that cannot be seen go to ``out``.
+    """
+    order = 0
     for index, values in enumerate(sheet.iter_rows()):
         cells = [_written(value) for value in values]
+        for at, cell in enumerate(cells) if unseen else ():
+            if cell and unseen and unseen.holds(index + 1, left + at):
+                out.append(f"{_letters(left + at)}{index + 1}: {cell}")
+                cells[at] = ""
+        order += not (unseen and index + 1 in unseen.rows)
         filled = [place for place, cell in enumerate(cells) if cell]
         if filled:
             line = f"| {' | '.join(cells[: filled[-1] + 1])} |"
-            yield _Row(index + 1, left + filled[0], left + filled[-1], line)
+            yield _Row(index + 1, order, left + filled[0], left + filled[-1], line)
 
 
 def _written(value: Any) -> str:
@@ -184,19 +211,84 @@ def _written(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def _tables(sheet: Any) -> Iterator[Piece]:
-    """Make a table of each run of rows without an empty row between."""
+def _tables(sheet: Any, unseen: _Unseen | None) -> Iterator[Piece]:
+    """Make a table of each run of rows without an empty row between; what cannot be seen comes last, as furniture."""
     left = sheet.start[1] + 1 if sheet.start else 1
-    for _, run in groupby(enumerate(_rows(sheet, left)), key=lambda pair: pair[1].number - pair[0]):
+    out: list[str] = []
+    for _, run in groupby(enumerate(_rows(sheet, left, unseen, out)), key=lambda pair: pair[1].order - pair[0]):
         members = [row for _, row in run]
         first = min(row.first for row in members)
         corner = f"{_letters(first)}{members[0].number}"
         other = f"{_letters(max(row.last for row in members))}{members[-1].number}"
         margin = len("|  ") * (first - left)  # of columns that are empty in the whole table
         yield Piece("table", "\n".join(row.line[margin:] for row in members), label=f"{corner}:{other}")
+    if out:
+        yield Piece("furniture", "\n".join(out), label=_HIDDEN)
 
 
-# --- what the library does not give: comments, and sheets with a cell in each corner
+# --- what the library does not give: what cannot be seen, comments, and sheets with a cell in each corner
+
+
+class _Unseen(NamedTuple):
+    """What of a sheet nobody sees."""
+
+    rows: set[int]
+    columns: set[int]
+    cells: set[tuple[int, int]]  # row, column; white on white, or of a format that shows nothing
+
+    def holds(self, row: int, column: int) -> bool:
+        """Tell whether a cell cannot be seen."""
+        return row in self.rows or column in self.columns or (row, column) in self.cells
+
+
+def _unseen(parts: Parts, path: str) -> _Unseen | None:
+    """Find hidden rows, columns and cells of an XLSX sheet; rows that a filter hides are only out of sight."""
+    found, styles = _Unseen(set(), set(), set()), _blank_styles(parts)
+    marks: set[bytes] = set()
+    tail = b""
+    for part in parts.package.chunks(path):
+        seen, tail = tail + part, part[-_TAIL:]
+        marks.update(mark for mark in (b"<autoFilter", b"<tableParts", b"<conditionalFormatting") if mark in seen)
+        found.rows.update(int(n) for tag in _ROW_TAG.findall(seen) for n in re.findall(rb'\br="(\d{1,7})"', tag))
+        for tag in _COLUMN_TAG.findall(seen):
+            ends = [int(n) for name in (b"min", b"max") for n in re.findall(name + rb'="(\d{1,5})"', tag)]
+            found.columns.update(range(ends[0], min(ends[-1], 16_384) + 1) if ends else ())
+        for letters, row, style in _STYLED.findall(seen) if styles else ():
+            if style in styles:
+                found.cells.add((int(row), _column(letters.decode())))
+    if b"<autoFilter" in marks:
+        found.rows.clear()
+    if marks - {b"<autoFilter"}:  # these may colour the ground
+        found.cells.clear()
+    return found if any(found) else None
+
+
+def _blank_styles(parts: Parts) -> set[bytes]:
+    """Give the numbers of the styles of cells that show nothing: white without a fill, or the format ";;;"."""
+    root = parts.optional("xl/styles.xml")
+    formats, fonts, fills, styles = (child(root, name) for name in ("numFmts", "fonts", "fills", "cellXfs"))
+    empty = {attribute(one, "numFmtId") for one in _inner(formats) if attribute(one, "formatCode").strip() == ";;;"}
+    white = {str(n) for n, font in enumerate(_inner(fonts)) if _is_white(child(font, "color"))}
+    bare = {
+        str(n) for n, fill in enumerate(_inner(fills))
+        if value_of(fill, "patternFill", name="patternType") in ("", "none") and child(fill, "gradientFill") is None
+    }  # fmt: skip
+    return {
+        b"%d" % n for n, style in enumerate(_inner(styles))
+        if attribute(style, "numFmtId") in empty
+        or (attribute(style, "fontId") in white and (attribute(style, "fillId") or "0") in bare)
+    }  # fmt: skip
+
+
+def _is_white(colour: Any) -> bool:
+    if colour is None or attribute(colour, "tint"):
+        return False
+    return attribute(colour, "rgb")[-6:].upper() == "FFFFFF" or attribute(colour, "theme") == "0"
+
+
+def _inner(node: Any) -> list[Any]:
+    """Give the elements inside one that may not be there."""
+    return list(node) if node is not None else []
 
 
 def _sheet_parts(parts: Parts) -> dict[str, str]:
