@@ -9,13 +9,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import struct
 import sys
 import tarfile
 from email.message import EmailMessage
 from pathlib import Path
 
 from pincite.types import Source
-from tests.acquire.made import A, P, S, W, archive, docx, msg, para, pptx, rows, shape, xlsx
+from tests.acquire.made import A, P, S, W, archive, docx, msg, ole, para, pptx, rows, shape, xlsx
 from tests.data.make_pdf import Pdf, PdfPage, lines, text
 
 FOLDER = Path(__file__).parent / "documents"
@@ -135,6 +136,77 @@ def tarred() -> bytes:
     return gzip.compress(buffer.getvalue(), mtime=0)
 
 
+def old_sheet() -> bytes:
+    """Make an XLS file: a stream of records (BIFF8), in an OLE container."""
+
+    def record(kind: int, body: bytes = b"") -> bytes:
+        return struct.pack("<HH", kind, len(body)) + body
+
+    def cell(row: int, column: int, value: str | float) -> bytes:
+        place = struct.pack("<HHH", row, column, 0)
+        if isinstance(value, str):
+            return record(0x204, place + struct.pack("<HB", len(value), 1) + value.encode("utf-16-le"))
+        return record(0x203, place + struct.pack("<d", value))
+
+    end, name = record(0x0A), "Prices"
+    values = (("Fruit", "Price €"), ("Plum", -1.5), ("Pear", 1200.0))
+    cells = b"".join(cell(r, c, value) for r, row in enumerate(values) for c, value in enumerate(row))
+    content = record(0x809, struct.pack("<HHHHII", 0x600, 0x10, 0, 0, 0, 0)) + cells + end
+    begin = record(0x809, struct.pack("<HHHHII", 0x600, 5, 0, 0, 0, 0)) + record(0x42, struct.pack("<H", 1200))
+    at = len(begin) + 4 + 8 + len(name) + len(end)
+    bound = record(0x85, struct.pack("<IHBB", at, 0, len(name), 0) + name.encode("ascii"))
+    return ole({"Workbook": begin + bound + end + content})
+
+
+PAGE = b"""<!DOCTYPE html><html lang="en"><head><title>Plums</title><style>.s { display: none }</style></head><body>
+<nav>Home</nav><h1>Plums</h1><p>They fell in May, as they do in every year with much rain.</p><p class="s">Secret.</p>
+<table><tr><th>Fruit</th><th>Price</th></tr><tr><td>Plum</td><td>-1.50</td></tr></table><ul><li>Rain</li><li>Sun</li>
+</ul><pre><code class="language-python">x = 1</code></pre></body></html>
+"""
+NOTES_MD = b"""---
+title: Plums
+---
+# Prices
+
+They fell.
+
+| Fruit | Price |
+| --- | --- |
+| Plum | -1.50 |
+
+```python
+# no heading
+```
+
+Outlook
+-------
+- Rain
+- Sun
+"""
+NOTES_RST = b"""Plums
+=====
+
+Prices
+------
+
+They fell::
+
+    x = 1
+
+- Rain
+- Sun
+"""
+SHOP = b'''"""A shop."""
+
+
+class Shop:
+    """Sells plums."""
+
+    def price(self, kilos):
+        return 1.5 * kilos
+'''
+
+
 def page() -> bytes:
     cells = (("Fruit", "Price", "Kilos"), ("Plum", "-1.50", "12"), ("Pear", "", "1,200"), ("Quince", "3.25", "7"))
     table = "".join(
@@ -184,6 +256,12 @@ def documents() -> dict[str, bytes]:
         "notes.adoc": b"= Plums\n:author: Ann\n\n== Prices\n\nThey fell.\n\n----\nx = 1\n----\n",
         "notes.org": b"#+TITLE: Plums\n\n* Prices\nThey fell.\n| a | b |\n",
         "notes.tex": b"\\title{Plums}\n\\section{Prices}\nThey fell.\n\\begin{verbatim}\nx = 1\n\\end{verbatim}\n",
+        "page.html": PAGE,
+        "notes.md": NOTES_MD,
+        "notes.rst": NOTES_RST,
+        "shop.py": SHOP,
+        "prices.csv": "Fruit;Price €\nPlum;-1,50\nPear;1 200\n".encode("cp1252"),
+        "prices.xls": old_sheet(),
         "notes.zip": archive({"plum.md": "# Plums", "sub/pear.txt": "Pears"}),
         "notes.tar.gz": tarred(),
     }
