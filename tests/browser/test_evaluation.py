@@ -37,6 +37,11 @@ def test_from_a_case_to_two_runs_compared(tmp_path: Path, encoder_folder: Path, 
         assert page.locator(".case").count() == 1
         page.locator(".case > summary").click()
         page.locator(".case .fix").wait_for()
+        page.locator(".case").get_by_role("link", name="Ask it").click()
+        page.locator("#question").wait_for()
+        assert page.locator("#question").input_value() == "How hot is the kiln fired?"
+        page.go_back()
+        page.get_by_label("Compare with").wait_for()
 
         page.get_by_label("Compare with").select_option(index=1)
         page.get_by_role("heading", name="1 case changed").wait_for()

@@ -78,6 +78,10 @@ def add_documents(page, folder: Path, *, by_dialog: bool) -> None:
     page.get_by_role("link", name="Lease of the flat in Harbour Street").wait_for()
     page.get_by_role("link", name="Handbook of the workshop").wait_for()
     assert page.locator(".doc.failed .doc-problem").text_content()
+    page.locator(".doc.failed .doc-name").click()
+    page.get_by_role("heading", name="Nothing of it could be read").wait_for()
+    page.get_by_role("link", name="Library", exact=True).last.click()
+    page.locator(".doc").first.wait_for()
 
 
 def evidence_is_exact(page, turn, server: Server) -> None:

@@ -120,7 +120,7 @@ def test_row_15_an_original_is_only_ever_downloaded(server: Server, visit) -> No
     opened = visit(server.url, accept_downloads=True)
     page = opened.go(f"/library/{record['id']}")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Open the original").click()
+        page.get_by_role("button", name="Original file").click()
     assert download.value.suggested_filename == "page.html"
     with page.expect_download():
         page.evaluate("path => { location.href = path; }", f"/v1/documents/{record['id']}/original")

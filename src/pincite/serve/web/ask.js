@@ -33,6 +33,7 @@ class Asking {
       onAsk: (question, options) => this.ask(question, options),
       onStop: () => this.run?.stop(),
       within: app.route.params.get("in") || "",
+      question: app.route.params.get("q") || "",
     });
     this.dock = el("div.dock", {}, this.composer.node);
     this.frame = el("div.asking", {}, this.welcome, this.heading, this.thread, this.dock, this.below);

@@ -34,8 +34,8 @@ export function asked({ answer, policy, mode, within }) {
 
 /** The form. `node` is what is put on the page. */
 export class Composer {
-  /** @param {{onAsk: (question: string, options: Record<string, any>) => void, onStop: () => void, within?: string}} how */
-  constructor({ onAsk, onStop, within = "" }) {
+  /** @param {{onAsk: (question: string, options: Record<string, any>) => void, onStop: () => void, within?: string, question?: string}} how */
+  constructor({ onAsk, onStop, within = "", question = "" }) {
     this.onAsk = onAsk;
     this.onStop = onStop;
     this.chosen = { ...kept(), within };
@@ -54,6 +54,7 @@ export class Composer {
       el("div.row.end", {}, button("Done", { on: done })),
     );
     this.node = this.form();
+    this.input.value = question;
     this.change();
     this.busy(false);
     this.hint("Ask about your documents");

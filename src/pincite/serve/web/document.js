@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import * as documents from "./documents.js";
-import { button, el, failed, fill, icon, loading, notice } from "./dom.js";
+import { button, el, emptyState, failed, fill, icon, loading, notice } from "./dom.js";
 import { ago, day, decoded, documentName, length, line, plural, size, units, visible } from "./text.js";
 
 const WINDOW = 12_000; // code points that are read at a time
@@ -55,7 +55,7 @@ class View {
     this.drawLabels();
     this.node = el(
       "div.page.document", {}, back(), this.head(), documents.problemOf(one) && notice(one.stale ? "warn" : "info", documents.problemOf(one)),
-      el("div.document-columns", {}, el("div.stack.document-about", {}, this.outline(), this.facts()), el("section.stack", { "aria-label": "Text" }, this.bar(), this.reader.node, this.pages)),
+      el("div.document-columns", {}, el("div.stack.document-about", {}, this.outline(), this.facts()), one.version ? el("section.stack", { "aria-label": "Text" }, this.bar(), this.reader.node, this.pages) : emptyState("file", "Nothing of it could be read", el("p", { text: "It is not searched, and answers do not come from it." }))),
     );
   }
 
@@ -81,7 +81,8 @@ class View {
       el("div.grow", {}, el("h1", { dir: "auto", text: name }), el("div.row", {}, documents.stateTag(one), this.labels)),
       el(
         "div.row", {},
-        button("Open the original", { icon: "download", on: original }),
+        one.version > 0 && el("a.button", { href: api.address("#/", { in: line(one.name).split("/").pop() }) }, icon("ask"), "Ask it"),
+        button("Original file", { icon: "download", on: original }),
         app.canEdit && documents.canRetry(one) && button("Read again", { icon: "retry", on: redo }),
         app.canEdit && button("Remove", { icon: "trash", kind: "danger", on: drop }),
       ),
@@ -146,6 +147,7 @@ class View {
   }
 
   async open() {
+    if (!this.one.version) return;
     const [start, end] = this.span;
     await this.changeVersion(this.version, start, end);
   }

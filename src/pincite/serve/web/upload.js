@@ -415,7 +415,7 @@ function card(batch, app) {
     count.textContent = plural(batch.items.length, "file");
     const failure = batch.failure && notice("error", batch.failure.message, { fix: batch.failure.fix });
     redraw(problems, seen, "problems", JSON.stringify([bad, String(batch.failure)]), () => [failure && el("li", {}, failure), bad.map(problem)]);
-    if (all.open) redraw(rows, seen, "rows", JSON.stringify(batch.items), () => batch.items.slice(0, ROWS).map(row));
+    if (all.open) redraw(rows, seen, "rows", JSON.stringify(batch.items.slice(0, ROWS)), () => [batch.items.slice(0, ROWS).map(row), batch.items.length > ROWS && el("li.small.muted", { text: `and ${batch.items.length - ROWS} more` })]);
   };
   return { node, update };
 }
