@@ -58,7 +58,8 @@ def test_a_filter_keeps_the_rest_out(client: httpx.Client, where: dict, names: s
     "where",
     [
         {"field": "x"}, {"is": "x"}, {"field": "x", "is": "y", "in": []}, {"field": "", "is": "x"}, {"and": {}}, [],
-        "x", {"field": "title", "from": 1, "to": "x"}, {"field": "title", "is": None}, {"not": {}}, {"field": 1, "is": 1},
+        "x", {"field": "title", "from": 1, "to": "x"}, {"field": "title", "is": None}, {"not": {}},
+        {"field": 1, "is": 1},
         {"field": "x') OR '1'='1", "is": {"a": 1}}, {"field": "title", "is": "x", "more": 1},
     ],
 )  # fmt: skip

@@ -53,6 +53,8 @@ class Server(uvicorn.Server):
 
 def listen(host: str, port: int) -> socket.socket:
     """Open the port; UsageError when that cannot be."""
+    if not 0 <= port <= 65_535:
+        raise UsageError(f"{port} is no port.", fix="Choose one from 0 to 65535.")
     try:
         [(family, _, _, _, found), *_] = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)
         return socket.create_server(found[:2], family=family, backlog=1024)
@@ -61,8 +63,6 @@ def listen(host: str, port: int) -> socket.socket:
             f"The server cannot listen on {host} port {port}: {error.strerror or error}.",
             fix="Is it running already? Stop the other program, or choose another port with --port (0: a free one).",
         ) from error
-    except OverflowError as error:
-        raise UsageError(f"{port} is no port.", fix="Choose one from 0 to 65535.") from error
 
 
 def is_loopback(opened: socket.socket) -> bool:
