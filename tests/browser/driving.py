@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 import urllib.request
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +140,43 @@ def running(library: Path, *arguments: str, port: int = 0, **settings: str) -> I
                 process.wait(15)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+@contextmanager
+def model(answers: Sequence[Sequence[dict[str, Any]]], *, pause: float = 0.0) -> Iterator[dict[str, str]]:
+    """Play a language model behind an endpoint.
+
+    Args:
+        answers: each a list of sentences {"passages", "text"}; given one after the other, again and again.
+        pause: seconds between pieces, a few characters each.
+
+    Yields:
+        The settings with which a server asks it.
+    """
+    turns = itertools.cycle(answers)
+
+    class Reply(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            text = json.dumps({"sentences": next(turns)})
+            choices = [{"delta": {"content": text[at : at + 7]}} for at in range(0, len(text), 7)]
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            with suppress(OSError):  # whoever asked has gone
+                for choice in [*choices, {"delta": {}, "finish_reason": "stop"}]:
+                    self.wfile.write(f"data: {json.dumps({'choices': [choice]})}\n\n".encode())
+                    time.sleep(pause)
+                self.wfile.write(b"data: [DONE]\n\n")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Reply)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {"GENERATOR": "openai:mock", "BASE_URL": f"http://127.0.0.1:{server.server_port}/v1", "OFFLINE": "false"}
+    server.shutdown()
+    server.server_close()
 
 
 @dataclass

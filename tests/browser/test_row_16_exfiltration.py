@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from tests.browser.driving import LEASE, Server, ask, running
+from tests.browser.driving import LEASE, Server, ask, model, running
 from tests.browser.payloads import LEAKS
 
 PER_ANSWER = 9
@@ -23,48 +20,18 @@ SENTENCES = [
 ANSWERS = [SENTENCES[start : start + PER_ANSWER] for start in range(0, len(SENTENCES), PER_ANSWER)]
 
 
-class Mock(BaseHTTPRequestHandler):
-    """A language model that writes the next of the answers."""
-
-    asked = 0
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        text = json.dumps({"sentences": ANSWERS[Mock.asked % len(ANSWERS)]})
-        Mock.asked += 1
-        pieces = [text[at : at + 7] for at in range(0, len(text), 7)]
-        chunks = [{"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
-        chunks.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        for chunk in chunks:
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        self.wfile.write(b"data: [DONE]\n\n")
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) -> Iterator[Server]:
-    model = ThreadingHTTPServer(("127.0.0.1", 0), Mock)
-    threading.Thread(target=model.serve_forever, daemon=True).start()
     folder = tmp_path_factory.mktemp("exfiltration")
-    settings = {"GENERATOR": "openai:mock", "BASE_URL": f"http://127.0.0.1:{model.server_port}/v1", "OFFLINE": "false"}
-    settings |= {"ANSWER_TOKENS": "2000"}
-    with running(folder / "library", **settings) as started:
+    with model(ANSWERS) as settings, running(folder / "library", **settings, ANSWER_TOKENS="2000") as started:
         linked = LEASE + "\nThe rules of the house stand at https://house.example/rules?v=2 for everyone to read.\n"
         started.add({"lease.md": linked})
         yield started
-    model.shutdown()
-    model.server_close()
 
 
 def test_row_16_nothing_in_an_answer_is_fetched_when_it_is_shown(server: Server, visit) -> None:
     opened = visit(server.url)
     page = opened.go("/")
-    before = Mock.asked
     for _ in ANSWERS:
         turn = ask(page, "When is the rent due, and how much is it?")
         assert turn.locator(FETCHING).count() == 0
@@ -75,7 +42,6 @@ def test_row_16_nothing_in_an_answer_is_fetched_when_it_is_shown(server: Server,
         turn.get_by_role("button", name="Why this answer?").click()
         page.locator("#side .hits > li").first.wait_for()
         page.keyboard.press("Escape")
-    assert Mock.asked - before >= len(ANSWERS)
     seen = set(page.evaluate("[...window.seen]"))
     assert {f"evil.test/{n}" for n in range(len(LEAKS))} <= seen, "each was on the page, as text"
     page.reload()
