@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -203,6 +205,37 @@ def test_why_does_not_look_at_the_disk_for_those_who_do_not_see(library: Library
         for target in (name, "hr/nothing/at/all.md")
     ]
     assert told_of[0] == told_of[1]
+
+
+def test_a_search_that_begins_after_a_label_was_given_does_not_find(library: Library) -> None:
+    """While labels come and go, and documents too, in another thread."""
+    library.add_text("note:hr/1", "The canaryzebra is paid.")
+    epoch, over = [0], threading.Event()  # odd while the folder is labelled
+
+    def change() -> None:
+        for number in range(40):
+            library.label("note:hr/1", ["hr"])
+            epoch[0] += 1
+            library.add_text("note:open", f"The canaryzebra is number {number}.")
+            time.sleep(0.005)
+            epoch[0] += 1
+            library.label("note:hr/1")
+            time.sleep(0.005)
+        over.set()
+
+    writer = threading.Thread(target=change)
+    writer.start()
+    seen, labelled, found = library.seen_by(READER), 0, 0
+    while not over.is_set():
+        before = epoch[0]
+        hits = seen.search("canaryzebra", refresh=False).hits
+        if before % 2 and before == epoch[0]:
+            labelled += 1
+            assert not [hit for hit in hits if hit.passage.uri == "note:hr/1"]
+        found += any(hit.passage.uri == "note:hr/1" for hit in hits)
+    writer.join()
+    assert labelled
+    assert found
 
 
 # --- who may write
