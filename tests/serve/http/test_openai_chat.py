@@ -76,7 +76,9 @@ def test_the_answer_carries_its_citations_where_the_client_looks_for_them(
     assert content.startswith(f"{QUOTE} [1]")
     first = choice.message.annotations[0]
     assert first.type == "url_citation"
-    assert first.url_citation.url.endswith("/caches.md")
+    uri, _, place = first.url_citation.url.partition("#")
+    assert uri == first.pincite["uri"]
+    assert place == f"char={first.pincite['start']},{first.pincite['end']}"
     assert first.url_citation.title == "Caches"
     for words, more in cited(content, choice.message.annotations):
         assert words.startswith(more["quote"])
@@ -192,9 +194,12 @@ def test_parameters_are_honoured_ignored_or_refused_but_never_taken_in_silence(
     chat.chat.completions.create(**ASKED, max_completion_tokens=10**6)
     assert generator.options[-1].max_tokens == library.settings.answer_tokens  # the server's own limit stays
     tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    offered = chat.chat.completions.create(**ASKED, tools=[tool], tool_choice="auto").choices[0]
+    assert (offered.finish_reason, offered.message.tool_calls) == ("length", None)
     refused: list[dict[str, Any]] = [
         {"n": 2},
-        {"tools": [tool]},
+        {"tool_choice": "required", "tools": [tool]},
+        {"tool_choice": {"type": "function", "function": {"name": "f"}}, "tools": [tool]},
         {"logprobs": True},
         {"response_format": {"type": "json_object"}},
         {"modalities": ["audio"]},

@@ -16,6 +16,7 @@ from pincite.library import Library
 from pincite.serve import shapes
 from pincite.serve.http.errors import Refusal, status_of
 from pincite.serve.http.guard import Seen
+from pincite.settings import without_secret
 
 ANSWERS, QUOTES = "pincite", "pincite-extractive"  # models that answer: with the generator, and with quotes alone
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -79,7 +80,7 @@ def models_of(library: Library) -> dict[str, str]:
     settings, loaded = library.settings, library.models.loaded
     encoder, reranker = loaded.get("encoder"), loaded.get("reranker")
     kinds = {ANSWERS: "answers", QUOTES: "answers", getattr(encoder, "name", settings.encoder): "embeddings"}
-    name = getattr(reranker, "name", settings.reranker)
+    name = getattr(reranker, "name", without_secret(settings.reranker))
     return kinds | ({name: "rerank"} if name not in ("", "none") else {})
 
 

@@ -77,15 +77,15 @@ class Chat(Body):
 
     n: int | None = Field(None, description="1 only.")
     response_format: dict[str, Any] | None = Field(None, description='{"type": "text"} only.')
-    tools: list[Any] | None = Field(None, description="Refused.")
-    functions: list[Any] | None = Field(None, description="Refused.")
+    tools: Ignored = None  # a model may choose to call none, and this one does
+    functions: Ignored = None
+    tool_choice: Any = Field(None, description='"none" and "auto" only.')
+    function_call: Any = Field(None, description='"none" and "auto" only.')
     logprobs: bool | None = Field(None, description="Refused.")
     modalities: list[str] | None = Field(None, description='["text"] only.')
     audio: Any = Field(None, description="Refused.")
     web_search_options: Any = Field(None, description="Refused.")
     prediction: Ignored = None
-    tool_choice: Ignored = None
-    function_call: Ignored = None
     parallel_tool_calls: Ignored = None
     top_logprobs: Ignored = None
     top_p: Ignored = None
@@ -109,8 +109,8 @@ class Chat(Body):
         refused = {
             "n": self.n not in (None, 1),
             "response_format": (self.response_format or {}).get("type", "text") != "text",
-            "tools": bool(self.tools),
-            "functions": bool(self.functions),
+            "tool_choice": self.tool_choice not in (None, "none", "auto"),
+            "function_call": self.function_call not in (None, "none", "auto"),
             "logprobs": bool(self.logprobs),
             "modalities": self.modalities not in (None, ["text"]),
             "audio": self.audio is not None,

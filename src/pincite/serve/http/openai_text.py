@@ -146,12 +146,16 @@ def name_of(uri: str) -> str:
 
 
 def _annotation(index: int, citation: Citation, claim: Claim, start: int, end: int) -> dict[str, Any]:
-    """Shape a citation of a claim whose place in the text is given."""
+    """Shape a citation of a claim whose place in the text is given.
+
+    The address names the place in the document as RFC 5147 does: clients take two quotes of one address for one.
+    """
+    url = citation.uri if "#" in citation.uri else f"{citation.uri}#char={citation.start},{citation.end}"
     place = {"start_index": start, "end_index": end, "title": citation.title or name_of(citation.uri)}
     return {
         "type": "url_citation",
         "index": index,
-        "url_citation": place | {"url": citation.uri},
+        "url_citation": place | {"url": url},
         "pincite": shapes.citation_json(citation) | {"verdict": claim.verdict},
     }
 
