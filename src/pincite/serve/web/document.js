@@ -33,6 +33,7 @@ export function mount(root, app) {
   };
 }
 
+const WIDE = () => matchMedia("(min-width: 901px)").matches; // otherwise the text comes first
 const path = (id, more = "") => `/v1/documents/${encodeURIComponent(id)}${more}`;
 const back = () => el("a.back", { href: "#/library" }, icon("back"), "Library");
 
@@ -115,7 +116,7 @@ class View {
       ["Looked at", one.checked && ago(one.checked)],
       ...Object.entries(one.metadata || {}).filter(([name]) => name !== "name").map(([name, value]) => [line(name, 60), el("bdi", { text: line(String(value), 400) })]),
     ];
-    return el("details.facts", { open: true }, el("summary", { text: "About this document" }), el("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => [el("dt", { text: name, dir: "auto" }), el("dd", {}, value)])));
+    return el("details.facts", { open: WIDE() }, el("summary", { text: "About this document" }), el("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => [el("dt", { text: name, dir: "auto" }), el("dd", {}, value)])));
   }
 
   outline() {
@@ -126,7 +127,7 @@ class View {
       this.showText();
       this.reader.open(this.version, start, null);
     };
-    return el("details.outline", { open: outline.length < 60 }, el("summary", { text: "Outline" }), el("ul", {}, outline.map((part) => el("li", { style: { "--level": Math.min(Math.max(part.level - 1, 0), 5) } }, el("a", { href: `#/library/${encodeURIComponent(this.one.id)}?start=${part.start}`, dir: "auto", text: line(part.title, 120), on: { click: go(part.start) } })))));
+    return el("details.outline", { open: WIDE() && outline.length < 60 }, el("summary", { text: "Outline" }), el("ul", {}, outline.map((part) => el("li", { style: { "--level": Math.min(Math.max(part.level - 1, 0), 5) } }, el("a", { href: `#/library/${encodeURIComponent(this.one.id)}?start=${part.start}`, dir: "auto", text: line(part.title, 120), on: { click: go(part.start) } })))));
   }
 
   /** Above the text: which version, passages, text or pages. */

@@ -61,10 +61,16 @@ export function labelTags(document) {
   return (document.labels || []).map((label) => el("span.tag.label", { title: "Label: only keys that hold it see this document" }, icon("key"), el("bdi", { text: line(label, 40) })));
 }
 
+/** A reason without the file's name, which stands before it already. @param {string} reason @param {string} name */
+export function plainReason(reason, name) {
+  const at = name ? reason.indexOf(`${name}: `) : -1;
+  return at < 0 ? reason : reason.slice(at + name.length + 2);
+}
+
 /** Why a document is not as it should be, and what to do. @param {any} document */
 export function problemOf(document) {
   if (!document.reason && !document.stale) return null;
-  const reason = document.reason.replace(`${document.name}: `, "");
+  const reason = plainReason(document.reason, document.name);
   const what = document.stale ? `Answers still come from version ${document.version}; the newest could not be read: ${reason || "it is not known why."}` : reason;
   return el("div.doc-problem.small", {}, el("p", { text: line(what) }), document.fix && el("p.muted", { text: line(document.fix) }));
 }

@@ -265,7 +265,7 @@ function caseForm(one, close) {
     problem.textContent = edited.question ? "Name the document that says it, or tick that none does." : "Write a question.";
     if (complete && edited.question) close(edited);
   };
-  return el("form.stack", { on: { submit } }, field("case-question", "Question", question), el("label.row", { for: "case-none" }, none, "The documents do not answer it"), gold, problem, el("div.row.end", {}, button("Cancel", { on: () => close(null) }), el("button.button.primary", { text: "Save" })));
+  return el("form.stack", { on: { submit } }, field("case-question", "Question", question), el("label.tick", { for: "case-none" }, none, "The documents do not answer it"), gold, problem, el("div.row.end", {}, button("Cancel", { on: () => close(null) }), el("button.button.primary", { text: "Save" })));
 }
 
 /** Offer documents by name. */

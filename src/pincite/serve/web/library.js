@@ -183,8 +183,9 @@ class List {
     if (stale && this.query.status !== "stale") {
       notices.push(notice("warn", `${plural(stale, "document")} ${stale === 1 ? "is" : "are"} stale: answers come from an older version, because the newest could not be read.`, { actions: [show("stale")] }));
     }
-    if (status.failed > stale && this.query.status !== "failed") {
-      notices.push(notice("info", `${plural(status.failed, "document")} could not be read.`, { actions: [show("failed")] }));
+    const failed = (status.failed || 0) - stale; // what is stale has failed, too
+    if (failed > 0 && this.query.status !== "failed") {
+      notices.push(notice("info", `${plural(failed, "document")} could not be read.`, { actions: [show("failed")] }));
     }
     fill(this.banner, notices);
     this.banner.hidden = !notices.length;

@@ -1,7 +1,7 @@
 /** Files on their way into the library: found, sent in parcels, followed until each is in or refused. It outlives the view. */
 
 import * as api from "./api.js";
-import { progress } from "./documents.js";
+import { plainReason, progress } from "./documents.js";
 import { button, el, fill, icon, notice } from "./dom.js";
 import { duration, line, plural, size } from "./text.js";
 
@@ -427,14 +427,11 @@ function redraw(node, seen, part, now, draw) {
   fill(node, draw());
 }
 
-/** A reason without the file's name, which stands before it already. @param {Item} one */
-const bare = ({ name, reason }) => (reason.startsWith(`${name}: `) ? reason.slice(name.length + 2) : reason);
-
 /** @param {Item} one */
 function problem(one) {
   return el(
     "li.problem-row", {}, icon(one.status === "failed" ? "warn" : "info"),
-    el("div", {}, el("p", {}, el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status] || "stopped"}${one.reason ? `: ${line(bare(one))}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
+    el("div", {}, el("p", {}, el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status] || "stopped"}${one.reason ? `: ${line(plainReason(one.reason, one.name))}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
   );
 }
 

@@ -18,10 +18,10 @@ export function watched(app) {
   };
   let close = (_) => {};
   fill(body, loading("Looking …"));
-  return dialog("Folders that are kept up to date", (closed) => {
+  return dialog("Followed folders", (closed) => {
     close = closed;
     draw();
-    return [el("p.muted", { text: "A folder of the computer that Pincite runs on. Its files are read where they are; what changes there changes in the library." }), body];
+    return [el("p.muted", { text: "Folders of the computer that Pincite runs on. Their files are read where they are; what changes there changes in the library." }), body];
   });
 }
 
