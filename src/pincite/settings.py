@@ -110,6 +110,16 @@ def changed(settings: Settings, **changes: Any) -> Settings:
     return replace(settings, **_checked({k: v for k, v in changes.items() if v is not None}, "the call"))
 
 
+def without_secret(value: Any) -> Any:
+    """Give a setting as it may be shown: an address without user, password and query, in which a key may stand."""
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    address, mark, model = value.partition("#")
+    scheme, _, rest = address.partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{mark}{model}"
+
+
 def library_path(settings: Settings) -> Path:
     """Give the place of the library that the settings name; it need not exist."""
     if settings.library:
