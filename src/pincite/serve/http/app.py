@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
@@ -97,8 +97,7 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
         "streams": Gate(options.streams, 0),
     }
     app.state.streams = CapacityLimiter(options.asks + options.streams)  # threads
-    lifespans: list[Callable[[], AbstractAsyncContextManager[object]]] = []
-    app.state.lifespans = lifespans
+    app.state.lifespans = []
     jobs.add_jobs(app)
     watching.add_watches(app)
     errors.add_handlers(app)
