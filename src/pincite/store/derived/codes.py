@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pincite.store.derived.exact import Keys, Vectors, among, finite, without
 
 BITS = 4
-MOST = 2  # an allow-list of one row in so many is applied to what is found without it
+MOST = 0.8  # share of the rows from which on an allow-list is applied to what is found without it: bench/speed/access
 SPARE = 1.5  # more rows than needed are then taken, so that enough of them are allowed
 
 
@@ -89,7 +89,7 @@ class CodeIndex:
         query = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
         if allow is None:
             return _row(self._index.search(query, limit))
-        if len(allow) * MOST >= len(self._keys):  # to look up so many would take longer than the search
+        if len(allow) >= MOST * len(self._keys):  # to look up so many would take longer than the search
             keys, scores = _row(self._index.search(query, int(SPARE * limit * len(self._keys) / len(allow))))
             inside = among(allow, keys)
             if inside.sum() >= limit:
