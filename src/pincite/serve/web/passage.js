@@ -111,7 +111,7 @@ export function contextPane(place, marked, context) {
 
 /** Scroll a pane, and nothing around it, until what is marked stands in its middle. @param {Element} pane */
 function centre(pane) {
-  const [box, marked] = [pane.querySelector(".context, .paper-scroll"), pane.querySelector("mark, .box, .passage")];
+  const [box, marked] = [pane.querySelector(".context, .paper-scroll"), pane.querySelector("mark, .box") || pane.querySelector(".passage")];
   if (!box || !marked) return;
   const [outer, inner] = [box.getBoundingClientRect(), marked.getBoundingClientRect()];
   box.scrollTop += inner.top - outer.top - Math.max(24, (outer.height - inner.height) / 2);
