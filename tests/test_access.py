@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pincite
@@ -236,6 +237,31 @@ def test_a_search_that_begins_after_a_label_was_given_does_not_find(library: Lib
     writer.join()
     assert labelled
     assert found
+
+
+class Spelling(HashEncoder):
+    """Spells every word, as an encoder does that does not read a language: then the documents' languages count."""
+
+    class pieces:
+        count = len
+        starts = staticmethod(lambda text: np.arange(len(text)))
+
+
+def test_languages_of_hidden_documents_move_no_weight(tmp_path: Path) -> None:
+    texts = {f"note:hr/{n}": "Das Wehr ist alt und die Pumpe ist neu, sagt der Bericht." for n in range(3)}
+    with pincite.open(tmp_path / "library", encoder=Spelling(), generator="none") as library:
+        library.add_text("note:open", "The weir is old and the pump is new, says the report of the crew.")
+        before = library.seen_by(READER).search("weir 12")
+        for uri, text in texts.items():
+            library.add_text(uri, text)
+            library.label(uri, ["hr"])
+        assert library.stats().languages == ("de", "en")
+        assert library.seen_by(READER).stats().languages == ("en",)
+        weights = [
+            [stage.detail["weight"] for stage in found.trace.stages if stage.name == "fuse"]
+            for found in (before, library.seen_by(READER).search("weir 12"), library.search("weir 12"))
+        ]
+    assert weights[0] == weights[1] != weights[2]
 
 
 # --- who may write
