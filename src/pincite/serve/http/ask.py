@@ -19,7 +19,7 @@ from pincite.types import Answer, DoneEvent
 router = APIRouter(tags=["answers"], dependencies=[asking])
 
 
-@router.post("/v1/ask", response_model=None)
+@router.post("/v1/ask", response_model=None, responses={200: {"content": {"text/event-stream": {}}}})
 async def ask(request: Request, body: Ask, library: Seen) -> Response:
     """Answer a question from the documents; with ``stream`` as events: token, citation, verdict, done, error."""
 
