@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from pincite.errors import ModelError, UsageError
 from pincite.reports import Ceiling, Check
-from pincite.settings import Settings, changed, config_path, models_dir
+from pincite.settings import Settings, changed, config_path, models_dir, without_secret
 from pincite.types import Mode
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ def _model_check(settings: Settings, kind: str) -> Check:
     """Check that a model in use is here and whole, and say what runs it."""
     name = getattr(settings, kind)
     if _is_elsewhere(name):
-        return Check(kind, True, f"{name.partition('?')[0] or 'none'}: not kept by Pincite")
+        return Check(kind, True, f"{without_secret(name) or 'none'}: not kept by Pincite")
     try:
         path = model_path(name.removeprefix("openvino:").removeprefix("llama:"), settings)
     except ModelError as error:

@@ -11,7 +11,7 @@ from tests.security.routes import filled, routes, send
 def forms(token: str) -> list[dict[str, str]]:
     """Every place where some server takes a key."""
     return [
-        {"authorization": f"Bearer {token}"}, {"authorization": f"bearer  {token} "}, {"authorization": token},
+        {"authorization": f"Bearer {token}"}, {"authorization": f"bearer {token}"}, {"authorization": token},
         {"authorization": f"Basic {token}"}, {"x-api-key": token}, {"api-key": token}, {"x-auth-token": token},
         {"cookie": f"token={token}"}, {"x-forwarded-user": "admin"}, {"x-original-url": "/health", "authorization": f"Bearer {token}"},
     ]  # fmt: skip

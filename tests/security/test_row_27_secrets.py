@@ -13,8 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from pincite.models.lazy import Models
 from pincite.serve.cli.main import main
+from pincite.serve.keys import Keys
+from pincite.settings import changed
 from tests.data.make_pdf import Pdf, PdfPage, lines
+from tests.fakes import HashEncoder
+from tests.security.routes import bodies, filled, routes, send
 
 CANARY = "sk-CANARY0123456789abcdef"
 PASSWORD = "PASSWORD-CANARY-9"
@@ -79,7 +84,10 @@ CRASH = """
 import sys, pincite.ground.answer as answer
 def crash(*given, **named): raise ZeroDivisionError("a defect")
 answer.answer_events = crash
+from pincite.models.lazy import Models
 from pincite.serve.cli.main import main
+from pincite.serve.keys import Keys
+from pincite.settings import changed
 main(sys.argv[1:])
 """
 
@@ -99,8 +107,8 @@ def test_row_27_no_failure_shows_a_key(failing, environment, tmp_path, monkeypat
     main([*asked, "--extract", "--reranker", f"{failing}/401#m"])
     main(["search", "weir", "--encoder", "openai:m", "--base-url", f"{failing}/401"])
     main(["why", "weir", str(docs / "a.md"), "--json"])
-    for command in (["config"], ["doctor"], ["models", "list"], ["list"]):
-        main([*command, "--json"])
+    for command in ("config", "doctor", "list"):
+        main([command, "--json"])
     said = "".join(capfd.readouterr())
     assert "generation_failed" in said and "locked.pdf" in said  # all of it was really used
     clean(said.encode(), tmp_path)
@@ -123,3 +131,38 @@ def test_row_27_what_is_kept_and_exported_holds_none(environment, tmp_path):
     done = subprocess.run(command, env=environment, input=chat.encode(), capture_output=True, timeout=120)
     assert saved.exists()
     clean(done.stdout + done.stderr, tmp_path)
+
+
+def test_row_27_the_server_shows_no_key_in_any_answer_log_or_file(serve, library, failing, monkeypatch, capfd, caplog):
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.setenv("RERANK_API_KEY", CANARY)
+    library.add_text("note:1", "The weir is good. It holds 4,200 litres.")
+    keys = Keys(library.path)
+    token = keys.add("admin", "admin", None)
+    rerank = f"{failing}/401?key={CANARY}#m"
+    library.settings = changed(library.settings, reranker=rerank, generator="openai:m", base_url=f"{failing}/401")
+    library.models = Models(
+        encoder_name="hash", generator_name="openai:m", reranker_name=rerank, verifier_name="", rerank_seconds=1.0,
+        folder=library.path, offline=False, threads=1, base_url=f"{failing}/401", adapter="", progress=None,
+    )  # fmt: skip
+    library.models.loaded["encoder"] = HashEncoder()
+    client = serve(keys=Keys(library.path), audit=True)
+    said, taken = [], bodies()
+    for headers in ({"authorization": f"Bearer {token}"}, {"authorization": f"Bearer {token}x"}, {"x-api-key": token}):
+        for method, path in routes():
+            if path != "/mcp":
+                body = taken.get((method, path)) if method != "GET" else None
+                answer = send(client, method, filled(path), json=body, headers=headers)
+                said += [answer.text, str(answer.headers)]
+    for path in ("/v1/ask", "/v1/search"):
+        sent = {"question": "How many litres does the weir hold?", "mode": "keyword"}
+        said.append(client.post(path, json=sent, headers={"authorization": f"Bearer {token}"}).text)
+    assert "endpoint" in said[-1]  # the reranker was really asked
+    printed = capfd.readouterr()
+    logged = "".join(f"{record.getMessage()} {record.exc_text or ''}" for record in caplog.records)
+    whole = "".join([*said, printed.out, printed.err, logged])
+    for secret in (CANARY, token):
+        assert [whole[max(0, at - 200) : at + 60] for at in (whole.find(secret),) if at >= 0] == []
+    clean(whole.encode(), library.path)
+    assert not any(token.encode() in path.read_bytes() for path in library.path.rglob("*") if path.is_file())

@@ -16,10 +16,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show one setting or all."""
-    from pincite.settings import config_path, settings_table
+    from pincite.settings import config_path, settings_table, without_secret
 
     chosen = settings(args)
-    rows = [row | {"value": getattr(chosen, row["name"])} for row in settings_table()]
+    rows = [row | {"value": without_secret(getattr(chosen, row["name"]))} for row in settings_table()]
     if args.name:
         rows = [row for row in rows if row["name"] == args.name]
         if not rows:

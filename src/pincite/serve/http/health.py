@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 
 from pincite import __version__
 from pincite.serve.http.guard import Caller, Seen
+from pincite.settings import without_secret
 
 router = APIRouter(tags=["server"])
 _LOADED = ("encoder", "generator")  # when the server starts
@@ -55,6 +56,6 @@ def library(library: Seen) -> dict[str, Any]:
         "embedded": max(stats.spaces.values(), default=0),
         "languages": list(stats.languages),
         "stale": [asdict(source) for source in library._stale()],
-        "models": {name: getattr(settings, name) for name in ("encoder", "generator", "reranker", "verifier")},
+        "models": {name: without_secret(getattr(settings, name)) for name in ("encoder", "generator", "reranker", "verifier")},
         "settings": {name: getattr(settings, name) for name in _SETTINGS},
     }
