@@ -292,7 +292,9 @@ class Library(Holdings):
             f"About {stats.passages - done:,} of {stats.passages:,} passages have no vector of {encoder.name} yet, "
             "so only keyword search finds them."
         )
-        return (StaleSource(uri_of(self.path), 0, reason, "Let `pincite add` end, or run it again on any path."),)
+        again = "Let `pincite add` end, or run it again on any path."
+        fix = again if self.patience is None else "They are being made; ask again in a while."
+        return (StaleSource(uri_of(self.path), 0, reason, fix),)
 
     def _stale(self) -> tuple[StaleSource, ...]:
         """List what is searched in a version that may not be the newest."""
@@ -305,6 +307,8 @@ class Library(Holdings):
         if self._is_view:
             return
         self._fresh.close()
+        if self._follower is not None:
+            self._follower.stop()
         self.store.close()
 
     def __enter__(self) -> Library:

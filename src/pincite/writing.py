@@ -17,7 +17,7 @@ from pincite.acquire.named import named_readers
 from pincite.acquire.read import path_of, uri_of
 from pincite.acquire.uploads import Uploads
 from pincite.acquire.uri import absolute
-from pincite.build.commit import Build, commit, embed_rest, prepare
+from pincite.build.commit import Build, Follower, commit, embed_rest, prepare
 from pincite.build.fresh import Fresh
 from pincite.build.roots import Paths, failing, forget, paths_of, remember, roots, selected, uri_named
 from pincite.build.sync import Selection, sync
@@ -33,6 +33,7 @@ from pincite.store.sqlite.store import open_store
 from pincite.types import Metadata
 
 FAILED = frozenset({"failed"})
+_EMBEDDED_AT_ONCE = 128  # passages: about a second's work, which a search can wait for
 
 
 def silent(_: Pace) -> None:
@@ -66,6 +67,7 @@ class Writing:
         self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
         self.patience: float | None = None  # seconds that a question waits for changes on disk; None: until they are in
         self._fresh = Fresh(self.refresh)
+        self._follower: Follower | None = None  # embeds what an interrupted add has left, where the process stays
         self._lock = RLock()  # one sync runs at a time
 
     @property
@@ -278,7 +280,9 @@ class Writing:
                 chosen = [root for root in roots(self._whole) if root.path.exists() or self._holds(root.path)]
             else:
                 chosen = selected(self._whole, paths_of(paths))
-            reports = tuple(sync(chosen, replace(self._build(), store=self._whole, tell=lambda _: check_stop())))
+            build = replace(self._build(), store=self._whole, tell=lambda _: check_stop())
+            reports = tuple(sync(chosen, build))
+        self._embed_left(build)
         if is_restricted:
             reports = tuple(report for report in reports if self.store.source(report.uri) is not None)
         return AddReport(reports, time.perf_counter() - started)
@@ -316,6 +320,21 @@ class Writing:
         """Give what people call an uploaded file."""
         name = self.uploads.name_of(uri)
         return {"name": name} if name else {}
+
+    def _embed_left(self, build: Build) -> None:
+        """Embed what an interrupted add has left, if somebody wants the encoder anyway.
+
+        A little of it is embedded at once, more of it only where the process stays, in a thread of its own.
+        """
+        stays = self.patience is not None and not self._is_view
+        if not self.models.is_begun("encoder"):
+            return
+        left = len(self._whole.unembedded(self.models.encoder().fingerprint, _EMBEDDED_AT_ONCE + 1))
+        if 0 < left <= _EMBEDDED_AT_ONCE:
+            embed_rest(build)
+        elif left and stays and (self._follower is None or self._follower.ended):
+            self._follower = Follower(replace(build, tell=silent), once=True)
+            self._follower.go()
 
     def _embed_rest(self, build: Build) -> None:
         """Embed passages that lack a vector, as after an interruption or a change of encoder."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import pincite
+from pincite import writing
 from pincite.build import ahead, commit
 from pincite.build.outdated import newer_readers
 from pincite.errors import ModelError
@@ -176,3 +177,65 @@ def test_which_texts_share_a_batch_depends_on_their_order_alone(tmp_path, monkey
         seen.append(batches)
     assert seen[0] == seen[1] == seen[2]
     assert sum(map(len, seen[0])) == 31
+
+
+def left_over(tmp_path: Path, count: int) -> Path:
+    """Make a library in which no passage has a vector of the encoder "later"."""
+    with pincite.open(tmp_path / "t.pincite", encoder=HashEncoder(), generator="none") as opened:
+        opened.add(folder(tmp_path / "docs", count))
+    return tmp_path / "t.pincite"
+
+
+class Later(SlowEncoder):
+    """Another vector space."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fingerprint = "later"
+
+
+def test_a_search_embeds_the_little_that_an_interrupted_add_has_left(tmp_path, encoder):
+    path, later = left_over(tmp_path, 5), Later()
+    later.allowed.set()
+    with pincite.open(path, encoder=later, generator="none") as opened:
+        assert opened.search("unique3", refresh=False).stale
+        assert opened.search("unique3").stale == ()
+        assert opened.store.unembedded("later", 1) == [] and later.encoded == 5 + 2
+
+
+def test_more_of_it_is_left_to_the_next_add(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "_EMBEDDED_AT_ONCE", 4)
+    path, later = left_over(tmp_path, 5), Later()
+    later.allowed.set()
+    with pincite.open(path, encoder=later, generator="none") as opened:
+        [stale] = opened.search("unique3").stale
+        assert "About 5 of 5 passages have no vector" in stale.reason and "pincite add" in stale.fix
+        opened.add(tmp_path / "docs")
+        assert opened.search("unique3").stale == ()
+
+
+def test_where_the_process_stays_more_of_it_is_embedded_beside_the_searches(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "_EMBEDDED_AT_ONCE", 4)
+    path, later = left_over(tmp_path, 5), Later()
+    with pincite.open(path, encoder=later, generator="none") as opened:
+        opened.patience = 30.0
+        opened.refresh()  # comes back though the encoder does not
+        opened.refresh()
+        later.allowed.set()
+        for _ in range(300):
+            if not opened.store.unembedded("later", 1):
+                break
+            threading.Event().wait(0.1)
+        assert opened.store.unembedded("later", 1) == [] and later.encoded == 5, "each once"
+        assert opened.search("unique3").stale == ()
+
+
+def test_closing_ends_what_is_embedded_beside(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "_EMBEDDED_AT_ONCE", 4)
+    monkeypatch.setattr(commit, "_EMBEDDED_TOGETHER", 2)
+    path, later = left_over(tmp_path, 9), Later()
+    with pincite.open(path, encoder=later, generator="none") as opened:
+        opened.patience = 30.0
+        opened.refresh()
+        threading.Timer(0.2, later.allowed.set).start()
+    assert later.encoded == 2, "the batch at hand, and no more"

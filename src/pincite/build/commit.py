@@ -121,11 +121,11 @@ def embed_rest(build: Build) -> None:
 class Follower:
     """Embeds, in a thread of its own, what was committed without vectors."""
 
-    def __init__(self, build: Build) -> None:
-        """Wait to be told that there is something."""
+    def __init__(self, build: Build, *, once: bool = False) -> None:
+        """Wait to be told that there is something; ``once``: what is there then is all."""
         self._build = build
         self._more = threading.Event()
-        self._last = self._stopped = False
+        self._last, self._stopped = once, False
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="pincite-embed")
         self._running: Future[None] | None = None
 
@@ -133,6 +133,11 @@ class Follower:
     def started(self) -> bool:
         """Tell whether there was ever something to do."""
         return self._running is not None
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether it has done all that there was, or failed."""
+        return self._running is not None and self._running.done()
 
     def go(self) -> None:
         """Tell it that more was committed; raises what embedding raised so far."""

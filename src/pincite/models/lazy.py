@@ -56,6 +56,10 @@ class Models:
             self._begun[kind] = pool.submit(self._prepared_encoder if kind == "encoder" else self._load_generator)
             pool.shutdown(wait=False)
 
+    def is_begun(self, kind: str) -> bool:
+        """Tell whether a model is loaded, or being loaded: somebody wants it anyway."""
+        return kind in self.loaded or kind in self._begun
+
     def _end(self, kind: str) -> None:
         """Wait for what was begun."""
         begun = self._begun.pop(kind, None)
