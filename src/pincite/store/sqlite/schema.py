@@ -36,6 +36,7 @@ MIGRATIONS = {1: f"ALTER TABLE documents ADD COLUMN {_LABEL_SET}; {_LABELS}"}
 # What lets a library of an older format that can only be read be read like one of the newest.
 SEEN_AS_NEWEST = {
     1: """
+PRAGMA temp_store = MEMORY;
 CREATE TEMP VIEW documents AS SELECT *, 0 AS label_set FROM main.documents;
 CREATE TEMP TABLE label_sets AS SELECT 0 AS key, x'5b5d' AS labels;
 CREATE TEMP TABLE label_rules (uri, label_set);
