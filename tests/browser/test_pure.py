@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 import pytest
 
-WEB = files("pincite.serve") / "web"
-ORIGIN = "http://127.0.0.1:1"
+from tests.browser.alone import ORIGIN, play
 
 
 @pytest.fixture(scope="module")
@@ -18,19 +16,8 @@ def run(browser: Any) -> Iterator[Any]:
     """``run(module, "(m, a, b) => ...", a, b)`` calls a function with a module of the page; gives what it gives."""
     context = browser.new_context(locale="en-GB", timezone_id="UTC")
     page = context.new_page()
-
-    def serve(route: Any) -> None:
-        name = route.request.url.removeprefix(f"{ORIGIN}/")
-        found = WEB / name
-        if not name:
-            route.fulfill(body="<!doctype html><div id=side></div><div class=rail></div>", content_type="text/html")
-        elif found.is_file():
-            route.fulfill(body=found.read_text(encoding="utf-8"), content_type="text/javascript")
-        else:
-            route.fulfill(status=404)
-
-    page.route("**/*", serve)
-    page.goto(f"{ORIGIN}/")
+    play(page, {})
+    page.goto(f"{ORIGIN}/blank")
 
     def call(module: str, function: str, *arguments: Any) -> Any:
         # JSON travels as text: a lone surrogate does not survive the browser's protocol.
