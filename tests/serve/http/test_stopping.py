@@ -162,3 +162,31 @@ def test_nothing_of_a_revoked_key_is_served_from_an_open_connection(
         assert client.get("/v1/me").status_code == 200
         keys.revoke("anna")
         assert client.get("/v1/me").status_code == 401
+
+
+def resources() -> tuple[int, int]:
+    """Count what a process holds: threads, and open files where the system tells."""
+    files = Path("/proc/self/fd")
+    return threading.active_count(), len(list(files.iterdir())) if files.exists() else 0
+
+
+@pytest.mark.parametrize("slow", [False], ids=["talking"], indirect=True)
+def test_many_dropped_streams_leave_nothing_behind(client: httpx.Client, slow: Slow) -> None:
+    def drop() -> None:
+        with httpx.Client(base_url=client.base_url) as other:
+            slow.began.clear()
+            slow.ended.clear()
+            with other.stream("POST", "/v1/ask", json=QUESTION | {"stream": True}):
+                slow.began.wait(10)
+        assert slow.ended.wait(10)
+
+    for _ in range(3):
+        drop()
+    assert soon(lambda: in_progress(client)["asks"] == 0)
+    time.sleep(0.2)
+    threads, files = resources()
+    for _ in range(40):
+        drop()
+    assert soon(lambda: in_progress(client)["asks"] == 0)
+    assert soon(lambda: resources()[0] <= threads + 2)
+    assert soon(lambda: resources()[1] <= files + 2)

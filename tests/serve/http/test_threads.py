@@ -1,4 +1,4 @@
-"""Many threads at once, with the real encoder, while documents come and go: each gets the answer that it would get alone."""
+"""Many threads at once, with the real encoder, while documents come and go: each gets what it would get alone."""
 
 from __future__ import annotations
 

@@ -18,15 +18,22 @@ class Connection(H11Protocol):
     """uvicorn's connection with a deadline for the head of each request."""
 
     options = ServeOptions()
+    since = 0.0  # when its last request was over, or it began
     _timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is the client's turn: for the head of a request, or the rest of its body."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait; when there are too many, the connection that has waited longest ends."""
         super().connection_made(transport)
+        self.since = self.loop.time()
         self._look()
         if len(self.connections) > self.options.connections:
-            waiting = [(c._timer.when(), c) for c in self.connections if isinstance(c, Connection) and c._timer]
-            min(waiting, key=lambda pair: pair[0])[1].late()
+            waiting = [c for c in self.connections if isinstance(c, Connection) and c.waits]
+            min(waiting, key=lambda connection: connection.since).late()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
@@ -41,6 +48,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """Begin to wait again."""
         super().on_response_complete()
+        self.since = self.loop.time()
         if self.conn.their_state is h11.SEND_BODY:
             self._look()
 
