@@ -19,6 +19,7 @@ CACHES = {
     "find/analyze.py": {"_kept"},
     "find/stems.py": {"stem", "_stemmer"},
     "ground/verify.py": {"calibration"},
+    "place.py": {"_code"},
     "settings.py": {"_types"},
     "store/sqlite/where.py": {"_pattern"},
 }
