@@ -211,6 +211,32 @@ def test_half_a_character_does_not_break_the_connection(library: pincite.Library
     assert "zeppelins" in found.structured_content["hits"][0]["text"]
 
 
+HOSTILE = [
+    *("\0", "a\0b", "/a\0b", "\ud800", "../../etc/passwd", "/", "~", "@", "@:", "a@1:0-9", "file:///", "file://\0", "%00", " "),
+    *("x" * 3_999, "'; DROP TABLE documents; --", "\u202e\u2066", "[" * 500, "a" * 64 + "@1:5-2", "mem:", "note:x#y"),
+]  # fmt: skip
+
+
+def test_hostile_arguments_are_answered_or_refused_and_the_connection_lives(
+    library: pincite.Library, tmp_path: Path
+) -> None:
+    calls: list[tuple[str, dict]] = []
+    for text in HOSTILE:
+        calls += [
+            ("search", {"question": text, "where": [f"path~{text}"]}),
+            ("search", {"question": text, "where": [f"{text}={text}"]}),
+            ("read", {"target": text}),
+            ("ask", {"question": text}),
+            ("check", {"text": text}),
+            ("why", {"question": text, "target": text, "quote": text}),
+            ("list", {"target": text}),
+            ("add", {"paths": [text]}),
+        ]
+    results = talk(client(library, roots=[tmp_path / "notes"], mode="legacy"), *calls)  # a protocol error would raise
+    assert [result.is_error for result in results[7::8]] == [True] * len(HOSTILE)
+    assert all("What to do:" in text_of(result) for result in results if result.is_error)
+
+
 class Endless:
     """A generator that never ends by itself, and tells when it was closed."""
 

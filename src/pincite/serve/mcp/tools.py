@@ -120,10 +120,9 @@ def _list(call: Call, args: shapes.ListArguments) -> dict[str, Any]:
 
 def _add(call: Call, args: shapes.AddArguments) -> dict[str, Any]:
     """Add what may be added; what is committed when the call is cancelled stays."""
-    for path in args.paths:
-        _permit(Path(path), call.roots)
+    paths = [_permitted(path, call.roots) for path in args.paths]
     sources: list[SourceReport] = []
-    with closing(call.library.adding(args.paths)) as reports:  # type: ignore[type-var]
+    with closing(call.library.adding(paths)) as reports:  # type: ignore[type-var]
         for report in reports:
             sources.append(report)
             check_stop()
@@ -135,13 +134,17 @@ def _add(call: Call, args: shapes.AddArguments) -> dict[str, Any]:
     }
 
 
-def _permit(path: Path, roots: Sequence[Path] | None) -> None:
-    """Refuse a path that is not absolute, or outside the roots, links followed."""
-    if not path.is_absolute():
-        raise UsageError(f"{path} is not an absolute path.", fix="Name the whole path.")
-    if roots is not None and not any(path.resolve().is_relative_to(root.resolve()) for root in roots):
+def _permitted(path: str, roots: Sequence[Path] | None) -> Path:
+    """Give the place of a path, links followed if there are roots; UsageError if it may not be added."""
+    if "\0" in path or not Path(path).is_absolute():
+        raise UsageError(f"{path!r} is not an absolute path.", fix="Name the whole path.")
+    if roots is None:
+        return Path(path)
+    place = Path(path).resolve()
+    if not any(place.is_relative_to(root.resolve()) for root in roots):
         allowed = ", ".join(map(str, roots)) or "none"
         raise UsageError(f"{path} may not be added here.", fix=f"Name something below one of these: {allowed}.")
+    return place
 
 
 _TOOLS = (
