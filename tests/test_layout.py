@@ -13,7 +13,17 @@ PACKAGE = ROOT / "src" / "pincite"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 STAGES = ("acquire", "build", "find", "generate", "ground", "measure")
-COMMON = ("types", "reports", "errors", "text", "stop", "models.protocols", "store.protocol", "store.filters", "store.hashing")
+COMMON = (
+    "types",
+    "reports",
+    "errors",
+    "text",
+    "stop",
+    "models.protocols",
+    "store.protocol",
+    "store.filters",
+    "store.hashing",
+)
 SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings", "stop", "store.filters", "serve")
 HEAVY = {
     "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers",
@@ -21,7 +31,13 @@ HEAVY = {
     "sentence_transformers", "pydantic", "snowballstemmer", "starlette", "tantivy", "tokenizers", "torch",
     "trafilatura", "transformers", "turbovec", "uvicorn", "watchfiles", "xllamacpp",
 }  # fmt: skip
-WEB = {"fastapi", "mcp", "pydantic", "starlette"}  # the server's own modules are imported when it starts, not before
+WEB = {
+    "fastapi",
+    "mcp",
+    "pydantic",
+    "starlette",
+    "uvicorn",
+}  # the server's own modules are imported when it starts, not before
 MAX_FILE, MAX_FUNCTION = 400, 50
 # Raised from 12,000 when the first product stood: a third of the lines are the docstrings that the rules ask for, and
 # readers, indexes and durability each needed more cases than foreseen. What comes next needs a decision of its own.

@@ -51,6 +51,9 @@ class Keys:
     def all(self) -> tuple[Key, ...]:
         """Give the keys by name, as the file holds them now.
 
+        Returns:
+            The keys.
+
         Raises:
             LibraryDamaged: the file cannot be read; then nobody is let in.
         """
