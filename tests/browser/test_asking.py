@@ -257,6 +257,28 @@ def test_without_the_document_the_quote_itself_is_shown(asking: Callable[..., As
     assert side.get_by_role("button", name="Try again").is_visible()
 
 
+def test_a_quote_that_does_not_stand_where_it_is_cited_is_called_out(asking: Callable[..., Asking]) -> None:
+    forged = ANSWER["citations"][0] | {"quote": "The rent is 4 euros 🔑 a month."}
+    one = asking()
+    one.answered("What is the rent?", ANSWER | {"citations": [forged, *ANSWER["citations"][1:]]})
+    one.page.locator("button.chip").first.click()
+    one.page.locator("#side").get_by_text("These words do not stand at the place that is cited.").wait_for()
+    one.page.keyboard.press("j")
+    one.page.locator("#side .place mark", has_text=DUE).wait_for()
+    assert one.page.locator("#side .notice.error").count() == 0
+
+
+def test_an_answer_is_shown_where_the_browser_cannot_keep_it(asking: Callable[..., Asking]) -> None:
+    one = asking()
+    one.page.evaluate(
+        "() => { IDBObjectStore.prototype.put = () => { throw new DOMException('', 'QuotaExceededError'); }; }"
+    )
+    turn = one.answered("What is the rent?")
+    assert turn.locator("button.chip").count() == 4
+    one.page.locator(".toast", has_text="no room").first.wait_for()
+    assert one.page.locator("#conversations li").count() == 1
+
+
 def test_a_quote_is_copied_with_its_place(asking: Callable[..., Asking]) -> None:
     one = asking(permissions=["clipboard-read", "clipboard-write"])
     one.answered("What is the rent?").locator("button.chip").first.click()

@@ -130,12 +130,7 @@ async function refresh() {
     documents > 0 && el("div.muted", { text: plural(passages, "passage") }),
   );
   belongTo(me.keys ? me.name : "");
-  const forget = button("Forget the key", {
-    icon: "key",
-    bare: true,
-    kind: "quiet",
-    on: () => (api.setKey(""), location.reload()),
-  });
+  const forget = button("Forget the key", { icon: "key", bare: true, kind: "quiet", on: () => (api.setKey(""), location.reload()) });
   $("who").hidden = !me.keys;
   fill($("who"), el("span", { text: `${me.name} · ${me.role}` }), forget);
   document.dispatchEvent(new CustomEvent("pincite:library"));
@@ -152,9 +147,7 @@ function keyDialog(failure) {
       if (input.value.trim()) close(input.value.trim());
     };
     return [
-      el("p.muted", {
-        text: "Whoever runs this server can give you one. It stays in this tab and is forgotten when you close it.",
-      }),
+      el("p.muted", { text: "Whoever runs this server can give you one. It stays in this tab and is forgotten when you close it." }),
       api.hasKey() && el("p.problem", { role: "alert", text: failure.message }),
       el(
         "form.stack",
@@ -291,6 +284,9 @@ function wire() {
   });
   document.addEventListener("keydown", onKey);
   conversations.mount($("conversations"), app);
+  document.addEventListener("pincite:unkept", () =>
+    toast("This browser has no room to keep the conversation. Export it, or delete others.", "error"),
+  );
   addEventListener("hashchange", show);
 }
 

@@ -14,6 +14,8 @@ const CONTEXT_TURNS = 8; // that travel with a follow-up; the server looks at th
 
 /** @type {Map<string, Conversation>} what this page has seen, and all there is without a database */
 const memory = new Map();
+/** @type {Promise<Map<string, Conversation>> | null} all without their turns: for the list */
+let heads = null;
 const removed = new Set();
 let owner = ""; // whose conversations are shown: who comes with another key sees his own
 let database = null;
@@ -66,11 +68,19 @@ export function begin() {
   };
 }
 
-/** All of them, the last used first. @returns {Promise<Conversation[]>} */
+/** All of them without their turns, the last used first. @returns {Promise<Conversation[]>} */
 export async function list() {
-  const stored = (await request("readonly", (store) => store.getAll())) || [...memory.values()];
-  return stored.filter((one) => one.owner === owner).sort((a, b) => (a.updated < b.updated ? 1 : -1));
+  const all = [...(await known()).values()];
+  return all.filter((one) => one.owner === owner).sort((a, b) => (a.updated < b.updated ? 1 : -1));
 }
+
+/** Read all once; what changes afterwards is written into what was read. */
+function known() {
+  const read = async () => new Map(((await request("readonly", (store) => store.getAll())) || []).map((one) => [one.id, head(one)]));
+  return (heads ??= read());
+}
+
+const head = (conversation) => ({ ...conversation, turns: [] });
 
 /** @param {string} id @returns {Promise<Conversation | undefined>} */
 export async function load(id) {
@@ -78,13 +88,18 @@ export async function load(id) {
   return found?.owner === owner ? found : undefined;
 }
 
-/** @param {Conversation} conversation */
+/** Keep a conversation; where the browser has no room, this page still has it. @param {Conversation} conversation */
 export async function save(conversation) {
   if (removed.has(conversation.id)) return; // an answer may still come in
   conversation.updated = new Date().toISOString();
   conversation.title ||= line(conversation.turns[0]?.question || "", 80);
   memory.set(conversation.id, conversation);
-  await request("readwrite", (store) => store.put(conversation));
+  (await known()).set(conversation.id, head(conversation));
+  try {
+    await request("readwrite", (store) => store.put(conversation));
+  } catch {
+    document.dispatchEvent(new CustomEvent("pincite:unkept"));
+  }
   changed();
 }
 
@@ -100,6 +115,7 @@ export async function rename(id, title) {
 export async function remove(id) {
   memory.delete(id);
   removed.add(id);
+  (await known()).delete(id);
   await request("readwrite", (store) => store.delete(id));
   changed();
 }

@@ -7,7 +7,7 @@ import { contextPane, documentOf, fetchContext, pagePane } from "./passage.js";
 import { plain } from "./run.js";
 import { underlined, VERDICTS } from "./sentences.js";
 import { openSide } from "./side.js";
-import { day, documentName, fileName, line, visible } from "./text.js";
+import { cut, day, documentName, fileName, line, visible } from "./text.js";
 
 /**
  * What there is to look at: each citation of each sentence, in reading order; a sentence without any; or the nearest passages.
@@ -156,11 +156,18 @@ function head(place, context, answer) {
       changed && el("span.tag.warn", {}, icon("clock"), `newest is version ${document.version}`),
     ),
     stale && notice("warn", line(stale.reason), { fix: line(stale.fix) }),
+    !stands(place, context) &&
+      notice("error", "These words do not stand at the place that is cited.", { fix: "Do not rely on the quote." }),
     changed &&
       notice("warn", "The document has changed since this answer.", {
         fix: "You see the version that was cited. Ask again for an answer from the newest.",
       }),
   );
+}
+
+/** Whether the quote is what the document has at the cited place. */
+function stands(place, { text, from }) {
+  return place.quote === undefined || cut(text, place.start - from, place.end - from) === place.quote;
 }
 
 /** The words in context; where there are pages, the page too. */
