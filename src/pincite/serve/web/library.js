@@ -5,6 +5,7 @@ import * as document_ from "./document.js";
 import * as documents from "./documents.js";
 import { button, el, emptyState, failed, fill, icon, loading, notice } from "./dom.js";
 import { ago, decoded, documentName, line, plural, size } from "./text.js";
+import { tray } from "./tray.js";
 import * as uploads from "./upload.js";
 import { watched } from "./watch.js";
 
@@ -41,7 +42,7 @@ class List {
     this.more = el("div.more");
     this.body = el("div.stack");
     fill(root, el("div.page", {}, this.head(), this.tray, this.body));
-    this.endTray = uploads.tray(this.tray, app);
+    this.endTray = tray(this.tray, app);
     this.onDocuments = () => this.load();
     document.addEventListener("pincite:documents", this.onDocuments);
     this.end = () => {

@@ -1,17 +1,14 @@
 /** Files on their way into the library: found, sent in parcels, followed until each is in or refused. It outlives the view. */
 
 import * as api from "./api.js";
-import { plainReason, progress } from "./documents.js";
-import { button, el, fill, icon, notice } from "./dom.js";
-import { duration, line, plural, size } from "./text.js";
+import { line, plural } from "./text.js";
 
 const PARCEL_FILES = 100; // of one request; the server takes more, and a small parcel is in sooner
 const PARCEL_BYTES = 64e6;
-const ROWS = 300; // of one batch that are listed; problems are listed all
 const TRIES = 30; // to follow a job whose stream broke off
 
 /** What became of a source, in words. */
-const WORDS = {
+export const WORDS = {
   indexed: "added",
   updated: "new version",
   unchanged: "unchanged",
@@ -21,7 +18,6 @@ const WORDS = {
   unsupported: "not supported",
   skipped: "skipped",
 };
-const PROBLEMS = ["partly", "failed", "unsupported", "stopped"];
 
 /**
  * @typedef {object} Item one file
@@ -42,24 +38,24 @@ const PROBLEMS = ["partly", "failed", "unsupported", "stopped"];
  * @property {number} left files that were left out because they are hidden
  * @property {"finding" | "sending" | "reading" | "done" | "stopped"} state
  * @property {number} sent bytes
- * @property {any} progress the last `progress` event of the job
+ * @property {Map<string, any>} progress of each job, as its last event said
  * @property {Set<string>} jobs those that still run
  * @property {AbortController} stop
  * @property {any} failure of the batch as a whole
  */
 
 /** @type {Batch[]} newest first */
-const batches = [];
-const listeners = new Set();
+export const batches = [];
+export const listeners = new Set();
 let waiting = false;
 
-/** Tell those who show the batches, at most once a frame. @param {Batch} [batch] */
-function changed(batch = undefined) {
+/** Tell those who show the batches, ten times a second at most. */
+export function changed() {
   if (waiting) return;
   waiting = true;
   setTimeout(() => {
     waiting = false;
-    for (const listener of listeners) listener(batch);
+    for (const listener of listeners) listener();
   }, 100);
 }
 
@@ -123,10 +119,10 @@ export async function start(finding, app) {
 function newBatch(name) {
   /** @type {Batch} */
   const batch = {
-    name, items: [], left: 0, state: "finding", sent: 0, progress: null, jobs: new Set(), stop: new AbortController(), failure: null,
+    name, items: [], left: 0, state: "finding", sent: 0, progress: new Map(), jobs: new Set(), stop: new AbortController(), failure: null,
   };
   batches.unshift(batch);
-  changed(batch);
+  changed();
   return batch;
 }
 
@@ -152,13 +148,14 @@ async function deliver(batch, items, app) {
   batch.failure = null;
   batch.stop = new AbortController();
   batch.sent = 0;
+  batch.progress.clear();
   const following = [];
   for (const parcel of parcels(items.filter((one) => one.file))) {
     if (batch.stop.signal.aborted || batch.failure) break;
     await send(batch, parcel, following);
   }
   if (batch.state === "sending") batch.state = "reading";
-  changed(batch);
+  changed();
   await Promise.all(following);
   settle(batch, app);
 }
@@ -185,7 +182,7 @@ async function send(batch, parcel, following) {
   for (const one of parcel) form.append("files", /** @type {File} */ (one.file), one.name);
   const onProgress = (sent) => {
     batch.sent = before + sent;
-    changed(batch);
+    changed();
   };
   try {
     const { job } = await api.upload("/v1/documents", form, { onProgress, signal: batch.stop.signal });
@@ -231,9 +228,9 @@ async function follow(batch, job, parcel) {
   const byName = new Map(parcel.map((one) => [one.name, one]));
   const on = (name, data) => {
     if (name === "source") take(batch, byName, data);
-    else if (name === "progress") batch.progress = data;
+    else if (name === "progress") batch.progress.set(job, data);
     else if (name === "done") finished(batch, byName, data);
-    changed(batch);
+    changed();
   };
   for (let tries = 0; batch.jobs.has(job) && tries < TRIES; tries += 1) {
     try {
@@ -277,7 +274,7 @@ function settle(batch, app) {
   const stopped = batch.stop.signal.aborted;
   for (const one of batch.items) if (["waiting", "sent"].includes(one.status)) one.status = "stopped";
   batch.state = stopped ? "stopped" : "done";
-  changed(batch);
+  changed();
   app.say(`${batch.name}: ${outcome(batch)}`);
   document.dispatchEvent(new CustomEvent("pincite:documents"));
   app.refresh().catch(() => {}); // the shell says when the server is gone
@@ -301,14 +298,14 @@ export function join(job, app) {
 }
 
 /** Stop sending and reading; what is in stays. @param {Batch} batch */
-function cancel(batch) {
+export function cancel(batch) {
   batch.stop.abort();
   for (const job of batch.jobs) api.del(`/v1/jobs/${encodeURIComponent(job)}`).catch(() => {}); // it has ended by itself
-  changed(batch);
+  changed();
 }
 
 /** @param {Batch} batch @param {import("./app.js").App} app */
-async function retry(batch, app) {
+export async function retry(batch, app) {
   const again = batch.items.filter((one) => one.file && ["failed", "partly", "stopped"].includes(one.status));
   for (const one of again) {
     const file = one.fresh ? await one.fresh() : one.file; // it may have been mended since
@@ -318,126 +315,10 @@ async function retry(batch, app) {
 }
 
 /** What became of a batch, in words. @param {Batch} batch */
-function outcome(batch) {
+export function outcome(batch) {
   const counts = Object.entries(WORDS).map(([status, word]) => [batch.items.filter((one) => one.status === status).length, word]);
   const stopped = batch.items.filter((one) => one.status === "stopped").length;
   const parts = counts.filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
   if (stopped) parts.push(`${stopped} not sent or not read`);
   return parts.join(", ") || (batch.state === "stopped" ? "stopped" : "nothing to add");
-}
-
-/** @param {Batch} batch */
-function summary(batch) {
-  if (batch.state === "finding") return "Looking through what was dropped";
-  const total = batch.items.reduce((sum, one) => sum + one.size, 0);
-  if (batch.state === "sending") return `Sending: ${size(Math.min(batch.sent, total))} of ${size(total)}`;
-  if (batch.state !== "reading") return sentence(outcome(batch));
-  const at = batch.progress || {};
-  const parts = [`Reading: ${at.files || 0} of ${plural(at.files_found || batch.items.length, "file")}`];
-  if (at.to_embed) parts.push(`${at.embedded.toLocaleString("en")} of ${plural(at.to_embed, "passage")} embedded`);
-  if (at.left_seconds) parts.push(`about ${duration(Math.ceil(at.left_seconds))} left`);
-  return parts.join(" · ");
-}
-
-const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
-
-/** How far a batch is, 0 to 1. Sending and reading are half of it each; null: it cannot be said. @param {Batch} batch */
-function share(batch) {
-  const total = batch.items.reduce((sum, one) => sum + one.size, 0);
-  if (batch.state === "finding") return null;
-  if (batch.state === "sending") return total ? 0.5 * Math.min(1, batch.sent / total) : null;
-  if (batch.state !== "reading") return 1;
-  const at = batch.progress || {};
-  const read = at.files_found ? at.files / at.files_found : 0;
-  return 0.5 + 0.5 * (at.to_embed ? (read + at.embedded / at.to_embed) / 2 : read);
-}
-
-/**
- * Show the batches.
- * @param {Element} root
- * @param {import("./app.js").App} app
- * @returns {() => void} ends it
- */
-export function tray(root, app) {
-  const cards = new Map();
-  const show = () => {
-    for (const batch of batches) {
-      if (!cards.has(batch)) {
-        cards.set(batch, card(batch, app));
-        root.prepend(cards.get(batch).node);
-      }
-      cards.get(batch).update();
-    }
-    for (const [batch, { node }] of cards) {
-      if (batches.includes(batch)) continue;
-      node.remove();
-      cards.delete(batch);
-    }
-  };
-  for (const batch of [...batches].reverse()) {
-    cards.set(batch, card(batch, app));
-    root.prepend(cards.get(batch).node);
-  }
-  show();
-  listeners.add(show);
-  return () => listeners.delete(show);
-}
-
-/** Build the card of a batch once; `update` changes what has changed, so that focus stays where it is. */
-function card(batch, app) {
-  const name = el("h3", { dir: "auto" });
-  const words = el("p.small.muted");
-  const bar = progress("Files being added");
-  const problems = el("ul.problems", { "aria-label": "Problems" });
-  const rows = el("ul.sent");
-  const count = el("summary");
-  const all = el("details", { on: { toggle: () => update() } }, count, rows);
-  const actions = el("div.row");
-  const node = el("section.card.batch", { "aria-label": "Files" }, el("div.batch-head", {}, icon("upload"), el("div.grow", {}, name, words), actions), bar.node, problems, all);
-  const buttons = {
-    cancel: button("Cancel", { icon: "close", kind: "quiet", on: () => cancel(batch) }),
-    retry: button("Try the failed ones again", { icon: "retry", on: () => retry(batch, app) }),
-    close: button("Dismiss", { icon: "check", kind: "quiet", on: () => (batches.splice(batches.indexOf(batch), 1), changed()) }),
-  };
-  fill(actions, Object.values(buttons));
-  const seen = { problems: "", rows: "" };
-  const update = () => {
-    const busy = !["done", "stopped"].includes(batch.state);
-    const bad = batch.items.filter((one) => PROBLEMS.includes(one.status) || one.reason);
-    name.textContent = batch.name;
-    words.textContent = summary(batch) + (batch.left ? ` ${plural(batch.left, "hidden file")} left out.` : "");
-    bar.set(share(batch));
-    bar.node.hidden = !busy;
-    buttons.cancel.hidden = !busy;
-    buttons.retry.hidden = busy || !bad.some((one) => one.file && one.status !== "unsupported");
-    buttons.close.hidden = busy;
-    all.hidden = batch.items.length < 2;
-    count.textContent = plural(batch.items.length, "file");
-    const failure = batch.failure && notice("error", batch.failure.message, { fix: batch.failure.fix });
-    redraw(problems, seen, "problems", JSON.stringify([bad, String(batch.failure)]), () => [failure && el("li", {}, failure), bad.map(problem)]);
-    if (all.open) redraw(rows, seen, "rows", JSON.stringify(batch.items.slice(0, ROWS)), () => [batch.items.slice(0, ROWS).map(row), batch.items.length > ROWS && el("li.small.muted", { text: `and ${batch.items.length - ROWS} more` })]);
-  };
-  return { node, update };
-}
-
-/** Draw anew only what has changed. */
-function redraw(node, seen, part, now, draw) {
-  if (seen[part] === now) return;
-  seen[part] = now;
-  fill(node, draw());
-}
-
-/** @param {Item} one */
-function problem(one) {
-  return el(
-    "li.problem-row", {}, icon(one.status === "failed" ? "warn" : "info"),
-    el("div", {}, el("p", {}, el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status] || "stopped"}${one.reason ? `: ${line(plainReason(one.reason, one.name))}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
-  );
-}
-
-/** @param {Item} one */
-function row(one) {
-  const state = WORDS[one.status] || { waiting: "waiting", sent: "being read", stopped: "stopped" }[one.status] || one.status;
-  const name = line(one.name, 160);
-  return el("li", {}, one.id ? el("a", { href: `#/library/${encodeURIComponent(one.id)}`, dir: "auto", text: name }) : el("bdi", { text: name }), el("span.small.muted", { text: state }));
 }
