@@ -69,12 +69,12 @@ export async function manage(id, app) {
       el(
         "div.row",
         {},
-        button("Markdown", {
+        button("Export Markdown", {
           icon: "download",
           title: "Save as Markdown with footnotes",
           on: () => close(() => exportAs(one, "md")),
         }),
-        button("JSON", { icon: "download", title: "Save everything as JSON", on: () => close(() => exportAs(one, "json")) }),
+        button("Export JSON", { icon: "download", title: "Save everything as JSON", on: () => close(() => exportAs(one, "json")) }),
         button("Delete", { icon: "trash", kind: "danger", on: () => close(() => erase(one, app)) }),
       ),
     ];
