@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 from pincite.library import Library
 from pincite.serve.keys import Keys
@@ -51,7 +53,7 @@ def test_every_block_of_code_is_run_by_a_test_here() -> None:
     kinds = {
         page: re.findall(r"```(\w*)\n.*?```", (DOCS / page).read_text(), re.DOTALL) for page in ("openai.md", "mcp.md")
     }
-    assert kinds == {"openai.md": ["", "sh", "sh", "python", "yaml", "sh"], "mcp.md": ["json", "python"]}
+    assert kinds == {"openai.md": ["", "sh", "sh", "python", "yaml", "sh"], "mcp.md": ["json", "json", "python"]}
     assert "```\npincite serve\n```" in (DOCS / "openai.md").read_text()
 
 
@@ -95,8 +97,7 @@ def test_llm_chats_with_the_library(serve: Serve, library: Library, shell: Shell
     streamed = shell(command)
     assert QUOTE in streamed
     assert "[1] Caches, caches.md" in streamed
-    assert shell(f"{command} --no-stream") == streamed
-    assert shell(command.replace("-m pincite", "-m with-key")) == streamed
+    assert shell(command.replace("-m pincite", "--no-stream -m with-key")) == streamed
     assert "250 degrees" in shell("llm -c 'How hot is the oven for sourdough bread?'")
     (folder / "keys.json").write_text(json.dumps({"pincite": "wrong"}))
     refused = shell(command.replace("-m pincite", "-m with-key") + " 2>&1 || true")
@@ -123,7 +124,7 @@ def test_the_example_for_agents_in_python(at_home: Path, shell: Shell, tmp_path:
 
 def test_the_configuration_for_agents_programs(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Claude Desktop and Claude Code read it: a command, its arguments, and hardly any variables."""
-    [code] = blocks("mcp.md", "json")
+    code = blocks("mcp.md", "json")[0]
     [(name, entry)] = json.loads(code)["mcpServers"].items()
     monkeypatch.setenv("HOME", str(at_home))
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
@@ -137,3 +138,19 @@ def test_the_configuration_for_agents_programs(at_home: Path, monkeypatch: pytes
     assert name == "pincite"
     assert "add" not in names
     assert asked.structured_content["citations"][0]["quote"].startswith(QUOTE)
+
+
+def test_the_configuration_for_agents_over_http(serve: Serve, library: Library) -> None:
+    keys = Keys(library.path)
+    text = blocks("mcp.md", "json")[1].replace("${PINCITE_KEY}", keys.add("agent")).replace(DEFAULT, serve(keys=keys))
+    entry = json.loads(text)["mcpServers"]["pincite"]
+    assert entry["type"] == "http"
+
+    async def scenario() -> Any:
+        async with (
+            create_mcp_http_client(headers=entry["headers"]) as http,
+            Client(streamable_http_client(entry["url"], http_client=http)) as client,
+        ):
+            return await client.call_tool("ask", {"question": QUESTION})
+
+    assert run(scenario).structured_content["citations"][0]["quote"].startswith(QUOTE)

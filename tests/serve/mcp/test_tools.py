@@ -198,6 +198,25 @@ def test_a_tool_that_is_not_offered_is_a_protocol_error(library: pincite.Library
     run(scenario)
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_mistake_of_ours_is_told_without_what_it_was(
+    library: pincite.Library, mode: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the password is swordfish")
+
+    monkeypatch.setattr(type(library), "search", broken)
+
+    async def scenario() -> str:
+        async with client(library, mode=mode) as connected:
+            with pytest.raises(MCPError) as failure:
+                await connected.call_tool("search", {"question": QUESTION})
+            return str(failure.value)
+
+    assert run(scenario) == "The server made a mistake; its log says which."
+    assert "swordfish" in caplog.text
+
+
 def test_half_a_character_does_not_break_the_connection(library: pincite.Library) -> None:
     library.add_text("note:half", "A lone \ud800 surrogate stands in this sentence about zeppelins \U0001f600.")
     read, found = talk(

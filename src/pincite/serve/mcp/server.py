@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ def build_server(caller: Callable[[Any], Caller]) -> Server[Any]:
             return _failed(f"Wrong arguments for {tool.name}: {_problems(error)}.", "Call it as its schema says.")
         except PinciteError as error:
             return _failed(str(error), error.fix)
+        except Exception as error:  # a mistake of ours; what it was stays here
+            logging.getLogger("pincite.serve").exception("The tool %s failed.", tool.name)
+            raise MCPError(types.INTERNAL_ERROR, "The server made a mistake; its log says which.") from error
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
 
     return Server(
