@@ -11,7 +11,7 @@ ROWS = {int(row[1]): row[0] for row in re.finditer(r"^\| (\d+) \|.*$", PAGE, re.
 DEFINED = re.compile(r"^\s*(?:async )?def (test_\w+)", re.MULTILINE)
 
 
-def tests_of(path: Path) -> set[str]:
+def defined(path: Path) -> set[str]:
     return set(DEFINED.findall(path.read_text(encoding="utf-8")))
 
 
@@ -24,10 +24,10 @@ def test_there_are_38_rows_each_with_tests():
 
 
 def test_every_test_that_is_named_exists():
-    here = set().union(*(tests_of(path) for path in Path(__file__).parent.glob("test_*.py")))
+    here = set().union(*(defined(path) for path in Path(__file__).parent.glob("test_*.py")))
     for name in re.findall(r"`((?:tests/[\w/]+\.py::)?test_\w+)`", PAGE):
         path, _, test = name.rpartition("::")
-        assert test in (tests_of(ROOT / path) if path else here), name
+        assert test in (defined(ROOT / path) if path else here), name
 
 
 def test_every_row_has_a_test_with_its_number():

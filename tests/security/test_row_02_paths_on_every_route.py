@@ -8,12 +8,19 @@ from pathlib import Path
 import pytest
 
 import pincite
-from tests.security.routes import JSON, bodies, filled, routes, send
+from tests.security.routes import bodies, filled, routes, send
 
 PAYLOADS = (
-    "..%2f..%2f..%2f..%2fetc%2fpasswd", "..%5c..%5cetc%5cpasswd", "%252e%252e%252fetc%252fpasswd", "%2fetc%2fpasswd",
-    "/etc/passwd", "file:%2f%2f%2fetc%2fpasswd", "a%00.png", "%c0%ae%c0%ae%2fetc%2fpasswd", "%ff%fe",
-)  # fmt: skip
+    "..%2f..%2f..%2f..%2fetc%2fpasswd",
+    "..%5c..%5cetc%5cpasswd",
+    "%252e%252e%252fetc%252fpasswd",
+    "%2fetc%2fpasswd",
+    "/etc/passwd",
+    "file:%2f%2f%2fetc%2fpasswd",
+    "a%00.png",
+    "%c0%ae%c0%ae%2fetc%2fpasswd",
+    "%ff%fe",
+)
 # Files of the package that may open files: what they serve is named by us, or was checked by who calls them.
 OPENERS = {"static.py", "uploads.py", "audit.py", "jobs.py", "evaluate.py"}
 
@@ -34,7 +41,9 @@ def test_row_02_no_parameter_leads_to_a_file(client):
     assert len(parametrised()) > 10
     for method, path in parametrised():
         for payload in PAYLOADS:
-            answer = send(client, method, filled(path, payload), json=taken.get((method, path)) if method != "GET" else None)
+            answer = send(
+                client, method, filled(path, payload), json=taken.get((method, path)) if method != "GET" else None
+            )
             assert answer.status_code in (400, 404, 405, 415, 422), (method, path, payload, answer.status_code)
             assert "root:" not in answer.text and "PATH=" not in answer.text
 
@@ -61,5 +70,7 @@ def test_row_02_few_files_of_the_server_open_anything():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = ast.unparse(node.func)
-                opens = name == "open" or name.endswith((".open", ".read_bytes", ".read_text", "FileResponse", "StaticFiles"))
+                opens = name == "open" or name.endswith(
+                    (".open", ".read_bytes", ".read_text", "FileResponse", "StaticFiles")
+                )
                 assert not opens or path.name in OPENERS, (path.name, name)

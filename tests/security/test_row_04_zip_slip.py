@@ -12,7 +12,15 @@ import pytest
 
 from tests.acquire.made import docx, para
 
-NAMES = ("../../evil.md", "/etc/evil.md", "..\\..\\evil.md", "C:\\evil.md", "a/../../../evil.md", "evil\0.md", "./evil.md")
+NAMES = (
+    "../../evil.md",
+    "/etc/evil.md",
+    "..\\..\\evil.md",
+    "C:\\evil.md",
+    "a/../../../evil.md",
+    "evil\0.md",
+    "./evil.md",
+)
 TEXT = b"The weir of this archive is evil."
 
 
@@ -43,7 +51,9 @@ def tarred() -> bytes:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".pincite" not in str(path)}
+    return {
+        str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".pincite" not in str(path)
+    }
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tgz", "a.docx", "a.epub"])

@@ -44,7 +44,15 @@ def hostile(kind: str) -> bytes:
     return bytes(page)
 
 
-KINDS = ("flate in flate", "run length", "lzw", "million pages", "no trailer", "own stream", "cross reference in a circle")
+KINDS = (
+    "flate in flate",
+    "run length",
+    "lzw",
+    "million pages",
+    "no trailer",
+    "own stream",
+    "cross reference in a circle",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

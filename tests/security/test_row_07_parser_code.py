@@ -43,5 +43,7 @@ def test_row_07_an_encoding_that_names_a_pickle_loads_nothing(library, docs, tmp
 
 def test_row_07_the_parsers_with_that_past_are_not_here():
     wanted = {re.split(r"[ ;<>=!\[]", name)[0].lower() for name in metadata.requires("pincite") or ()}
-    assert wanted.isdisjoint({"pdfminer.six", "pdfminer", "playa-pdf", "pypdf", "pypdf2", "pymupdf", "nltk", "unstructured"})
+    assert wanted.isdisjoint(
+        {"pdfminer.six", "pdfminer", "playa-pdf", "pypdf", "pypdf2", "pymupdf", "nltk", "unstructured"}
+    )
     assert not {name for name in sys.modules if name.startswith(("pdfminer", "playa", "pypdf."))}

@@ -61,7 +61,10 @@ def test_row_08_packages_ask_for_nothing(library, docs, tmp_path, listener, way)
     check(library, docs, listener)
 
 
-NOTES = '<en-export><note><title>N</title><content><![CDATA[<?xml version="1.0"?>{}<en-note>{}</en-note>]]></content></note></en-export>'
+NOTES = (
+    "<en-export><note><title>N</title><content><![CDATA["
+    '<?xml version="1.0"?>{}<en-note>{}</en-note>]]></content></note></en-export>'
+)
 
 
 def test_row_08_plain_xml_and_pages_ask_for_nothing(library, docs, tmp_path, listener):
@@ -70,17 +73,19 @@ def test_row_08_plain_xml_and_pages_ask_for_nothing(library, docs, tmp_path, lis
     outside, inside = f"http://127.0.0.1:{listener.port}", canary.as_uri()
     for way, (declared, used) in declarations(outside, inside).items():
         kind = f'<!DOCTYPE r PUBLIC "-//x" "{outside}/d.dtd" [{declared}]>'
-        body = f'<r xmlns:xi="http://www.w3.org/2001/XInclude"><p>said {used}</p><xi:include href="{inside}" parse="text"/>'
+        body = f'<r xmlns:xi="http://www.w3.org/2001/XInclude"><p>said {used}</p>'
+        body += f'<xi:include href="{inside}" parse="text"/>'
         sheet = f'<?xml-stylesheet type="text/xsl" href="{outside}/s.xsl"?>'
-        look = f'<style>@import "{outside}/i.css"; p {{ background: url({outside}/b.png) }}</style><img src="{outside}/i.png"/>'
+        look = f'<style>@import "{outside}/i.css"; p {{ background: url({outside}/b.png) }}</style>'
+        look += f'<img src="{outside}/i.png"/>'
         text = f'<?xml version="1.0"?>{sheet}{kind}{body}{look}<image href="{inside}"/></r>'
         for suffix in ("xml", "svg", "html", "xhtml", "rss", "xsl", "mht"):
             (docs / f"{way} {suffix}.{suffix}".replace(" ", "-")).write_text(text)
         (docs / f"{way.replace(' ', '-')}.enex").write_text(NOTES.format(kind, used))
         (docs / f"{way.replace(' ', '-')}.fodt").write_text(
-            text.replace("<r ", '<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" ').replace(
-                "</r>", "</office:document>"
-            )
+            text.replace(
+                "<r ", '<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+            ).replace("</r>", "</office:document>")
         )
     check(library, docs, listener)
 

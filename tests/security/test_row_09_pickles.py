@@ -16,7 +16,18 @@ from tests.fakes import HashEncoder
 from tests.security.test_row_07_parser_code import Touch
 
 PACKAGE = Path(pincite.__file__).parent
-UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml", "jsonpickle", "msgpack"}
+UNSAFE_MODULES = {
+    "pickle",
+    "cPickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "shelve",
+    "marshal",
+    "yaml",
+    "jsonpickle",
+    "msgpack",
+}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
 
 

@@ -36,7 +36,9 @@ def test_row_10_there_is_no_setting_that_trusts_code(tmp_path, no_network, monke
     assert not no_network
 
 
-@pytest.mark.parametrize("name", ["../../etc", "a/../../b", "attacker/model", "file:///etc/passwd", "attacker/model\0", "", "-e git+x"])
+@pytest.mark.parametrize(
+    "name", ["../../etc", "a/../../b", "attacker/model", "file:///etc/passwd", "attacker/model\0", "", "-e git+x"]
+)
 def test_row_10_no_name_leads_outside_or_to_the_network_when_offline(tmp_path, no_network, name):
     for load in (load_encoder, load_reranker, load_generator):
         with pytest.raises(PinciteError) as caught:

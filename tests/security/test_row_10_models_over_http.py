@@ -9,7 +9,12 @@ import pytest
 from pincite.serve.keys import Keys
 from tests.security.routes import bodies, filled, routes, send
 
-EVIL = {"trust_remote_code": True, "revision": "main", "model_kwargs": {"trust_remote_code": True}, "embedding_function": "attacker/model"}
+EVIL = {
+    "trust_remote_code": True,
+    "revision": "main",
+    "model_kwargs": {"trust_remote_code": True},
+    "embedding_function": "attacker/model",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +50,18 @@ def test_row_10_an_unknown_field_is_refused_on_every_route_and_nothing_loaded(se
     assert not tried
 
 
-@pytest.mark.parametrize("name", ["attacker/model", "../../etc/passwd", "/etc/passwd", "st:attacker/model", "openai:x", "http://169.254.169.254/#m", "transformers:attacker/model"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "attacker/model",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "st:attacker/model",
+        "openai:x",
+        "http://169.254.169.254/#m",
+        "transformers:attacker/model",
+    ],
+)
 def test_row_10_a_model_is_one_of_those_served_or_none(serve, library, tried, name):
     library.add_text("note:1", "The weir is good.")
     client = serve()
@@ -66,5 +82,7 @@ def test_row_10_without_a_key_not_even_the_body_is_read(serve, library):
     client = serve(keys=Keys(library.path))
     for method, path in routes():
         if method != "GET":
-            answer = send(client, method, filled(path), content=b"{not json", headers={"content-type": "application/json"})
+            answer = send(
+                client, method, filled(path), content=b"{not json", headers={"content-type": "application/json"}
+            )
             assert answer.status_code == 401, (method, path)

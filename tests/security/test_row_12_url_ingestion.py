@@ -1,4 +1,5 @@
-"""URLs over HTTP: off unless the server was told, and then to public addresses only; tests/acquire/test_fetch_url.py has the client."""
+"""URLs over HTTP: off unless the server was told, and then to public addresses only; tests/acquire/test_fetch_url.py
+has the client."""
 
 from __future__ import annotations
 
@@ -8,11 +9,25 @@ import time
 import pytest
 
 ADDRESSES = (
-    "http://169.254.169.254/latest/meta-data/", "http://127.0.0.1:{port}/", "http://[::1]:{port}/", "http://0x7f000001:{port}/",
-    "http://2130706433:{port}/", "http://[::ffff:127.0.0.1]:{port}/", "http://localhost:{port}/", "file:///etc/passwd",
-    "gopher://127.0.0.1:{port}/", "http://100.64.0.1/", "http://ok.com\\@127.0.0.1:{port}/", "http://ok.com#@127.0.0.1:{port}/",
-    "http://user@127.0.0.1:{port}/", "http://127.1:{port}/", "http://0:{port}/", "//127.0.0.1:{port}/", "http://10.0.0.1/", "jar:http://x!/",
-)  # fmt: skip
+    "http://169.254.169.254/latest/meta-data/",
+    "http://127.0.0.1:{port}/",
+    "http://[::1]:{port}/",
+    "http://0x7f000001:{port}/",
+    "http://2130706433:{port}/",
+    "http://[::ffff:127.0.0.1]:{port}/",
+    "http://localhost:{port}/",
+    "file:///etc/passwd",
+    "gopher://127.0.0.1:{port}/",
+    "http://100.64.0.1/",
+    "http://ok.com\\@127.0.0.1:{port}/",
+    "http://ok.com#@127.0.0.1:{port}/",
+    "http://user@127.0.0.1:{port}/",
+    "http://127.1:{port}/",
+    "http://0:{port}/",
+    "//127.0.0.1:{port}/",
+    "http://10.0.0.1/",
+    "jar:http://x!/",
+)
 
 
 @pytest.fixture
@@ -59,5 +74,9 @@ def test_row_12_it_is_off_and_then_refuses_what_is_not_public(serve, listener, a
 def test_row_12_no_request_can_name_an_endpoint(serve, field):
     """Row 14 over HTTP: where models are is the configuration's alone."""
     client = serve()
-    for path, body in (("/v1/ask", {"question": "weir"}), ("/v1/search", {"question": "weir"}), ("/v1/check", {"text": "weir"})):
+    for path, body in (
+        ("/v1/ask", {"question": "weir"}),
+        ("/v1/search", {"question": "weir"}),
+        ("/v1/check", {"text": "weir"}),
+    ):
         assert client.post(path, json=body | {field: "http://169.254.169.254/"}).status_code == 422

@@ -1,4 +1,5 @@
-"""Redirects and names that change: tests/acquire/test_fetch_url.py has each hop; here, that nothing else fetches for anyone."""
+"""Redirects and names that change: tests/acquire/test_fetch_url.py has each hop; here, that nothing else fetches for
+anyone."""
 
 from __future__ import annotations
 
@@ -18,7 +19,18 @@ FETCHERS = {
     "models/generators/sse.py": "reads a response",
     "serve/http/run.py": "listens",
 }
-MODULES = {"socket", "urllib.request", "http.client", "requests", "httpx", "aiohttp", "urllib3", "ftplib", "smtplib", "websockets"}
+MODULES = {
+    "socket",
+    "urllib.request",
+    "http.client",
+    "requests",
+    "httpx",
+    "aiohttp",
+    "urllib3",
+    "ftplib",
+    "smtplib",
+    "websockets",
+}
 
 
 def test_row_13_only_these_reach_the_network():
@@ -29,7 +41,9 @@ def test_row_13_only_these_reach_the_network():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             typing_only = {"socket"} if path.name == "serve.py" else set()  # for an annotation
-            if (MODULES - typing_only) & set(names) and not all(name == "http.client" and _errors(node) for name in names):
+            if (MODULES - typing_only) & set(names) and not all(
+                name == "http.client" and _errors(node) for name in names
+            ):
                 found.add(path.relative_to(package).as_posix())
     assert found <= FETCHERS.keys(), found - FETCHERS.keys()
 

@@ -36,10 +36,14 @@ def test_row_15_every_route_answers_in_a_type_that_is_not_run(client):
         for method, path in routes():
             if path in STREAMS or method == "DELETE":
                 continue
-            answer = send(client, method, filled(path, row["id"]), json=taken.get((method, path)) if method != "GET" else None)
+            answer = send(
+                client, method, filled(path, row["id"]), json=taken.get((method, path)) if method != "GET" else None
+            )
             kind = answer.headers.get("content-type", "")
             is_page = path in ("/", "/index.html") or path.endswith((".js", ".css", ".svg"))
-            assert is_page or not kind.startswith(("text/html", "image/svg", "application/xml", "text/xml", "text/javascript")), path
+            assert is_page or not kind.startswith(
+                ("text/html", "image/svg", "application/xml", "text/xml", "text/javascript")
+            ), path
             assert answer.headers["x-content-type-options"] == "nosniff"
             policy = answer.headers["content-security-policy"]
             assert "unsafe" not in policy and ("script-src 'self'" in policy or "sandbox" in policy)

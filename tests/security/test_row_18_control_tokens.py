@@ -1,4 +1,5 @@
-"""Control tokens in documents and questions are text: in the prompt, for the encoder, for the reranker, in an answer."""
+"""Control tokens in documents and questions are text: in the prompt, for the encoder, for the reranker, in an
+answer."""
 
 from __future__ import annotations
 

@@ -41,11 +41,18 @@ def test_row_19_what_a_page_hides_is_left_out_or_marked(library, docs):
     styles = ("display:none", "visibility:hidden", "opacity:0", "font-size:0", "position:absolute;left:-9999px")
     inner = "".join(f'<p style="{style}">{ORDER} {number}</p>' for number, style in enumerate(styles))
     (docs / "a.html").write_text(
-        f"<html><body><main><p>{seen}</p>{inner}<!-- {ORDER} --><p hidden>{ORDER}</p><template>{ORDER}</template></main></body></html>"
+        f"<html><body><main><p>{seen}</p>{inner}<!-- {ORDER} --><p hidden>{ORDER}</p>"
+        f"<template>{ORDER}</template></main></body></html>"
     )
-    run = '<w:p><w:r><w:rPr>{}</w:rPr><w:t>{}</w:t></w:r></w:p>'
-    (docs / "a.docx").write_bytes(docx(run.format("", seen) + run.format("<w:vanish/>", ORDER) + run.format('<w:color w:val="FFFFFF"/>', ORDER)))
-    (docs / "a.pdf").write_bytes(bytes(Pdf([PdfPage(lines(40, 500, [seen]) + text(40, 300, ORDER, size=1) + text(40, 280, ORDER, before="3 Tr"))])))
+    run = "<w:p><w:r><w:rPr>{}</w:rPr><w:t>{}</w:t></w:r></w:p>"
+    (docs / "a.docx").write_bytes(
+        docx(run.format("", seen) + run.format("<w:vanish/>", ORDER) + run.format('<w:color w:val="FFFFFF"/>', ORDER))
+    )
+    (docs / "a.pdf").write_bytes(
+        bytes(
+            Pdf([PdfPage(lines(40, 500, [seen]) + text(40, 300, ORDER, size=1) + text(40, 280, ORDER, before="3 Tr"))])
+        )
+    )
     library.add(docs)
     for record in library.list():
         document = library.document(record.source.uri)

@@ -1,4 +1,5 @@
-"""Five planted near duplicates against one true passage: they are one vote, both sides are shown, and all can be purged."""
+"""Five planted near duplicates against one true passage: they are one vote, both sides are shown, and all can be
+purged."""
 
 from __future__ import annotations
 

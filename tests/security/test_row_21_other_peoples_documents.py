@@ -23,18 +23,25 @@ def test_row_21_hidden_and_absent_are_the_same_answer_on_every_route_with_an_id(
     token = keys.add("anna", "editor", ["lab"])
     client, taken = serve(keys=Keys(library.path)), bodies()
     headers = {"authorization": f"Bearer {token}"}
-    pairs = ((hidden, "0123456789ab"), (passage.replace("/", "%2f"), passage.replace(hidden, "0123456789ab").replace("/", "%2f")))
+    pairs = (
+        (hidden, "0123456789ab"),
+        (passage.replace("/", "%2f"), passage.replace(hidden, "0123456789ab").replace("/", "%2f")),
+    )
     count = 0
     for method, path in routes():
         for real, absent in pairs:
             if "{" in path:
                 body = taken.get((method, path)) if method != "GET" else None
-                one, other = (send(client, method, filled(path, value), json=body, headers=headers) for value in (real, absent))
+                one, other = (
+                    send(client, method, filled(path, value), json=body, headers=headers) for value in (real, absent)
+                )
                 assert one.status_code == other.status_code >= 400, (method, path)
                 assert one.text.replace(real, "ID") == other.text.replace(absent, "ID"), (method, path)
                 count += one.status_code == 404
     assert count > 10
-    assert "zorblax" not in client.post("/v1/search", json={"question": "salary zorblax"}, headers=headers).text.replace('"salary zorblax"', "")
+    assert "zorblax" not in client.post(
+        "/v1/search", json={"question": "salary zorblax"}, headers=headers
+    ).text.replace('"salary zorblax"', "")
 
 
 def test_row_21_the_time_tells_nothing_either(serve, library):

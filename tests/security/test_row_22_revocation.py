@@ -1,4 +1,5 @@
-"""A revoked or rotated key opens nothing in any form, on any route, at once; streams end: tests/serve/http/test_stopping.py."""
+"""A revoked or rotated key opens nothing in any form, on any route, at once; streams end:
+tests/serve/http/test_stopping.py."""
 
 from __future__ import annotations
 
@@ -11,10 +12,17 @@ from tests.security.routes import filled, routes, send
 def forms(token: str) -> list[dict[str, str]]:
     """Every place where some server takes a key."""
     return [
-        {"authorization": f"Bearer {token}"}, {"authorization": f"bearer {token}"}, {"authorization": token},
-        {"authorization": f"Basic {token}"}, {"x-api-key": token}, {"api-key": token}, {"x-auth-token": token},
-        {"cookie": f"token={token}"}, {"x-forwarded-user": "admin"}, {"x-original-url": "/health", "authorization": f"Bearer {token}"},
-    ]  # fmt: skip
+        {"authorization": f"Bearer {token}"},
+        {"authorization": f"bearer {token}"},
+        {"authorization": token},
+        {"authorization": f"Basic {token}"},
+        {"x-api-key": token},
+        {"api-key": token},
+        {"x-auth-token": token},
+        {"cookie": f"token={token}"},
+        {"x-forwarded-user": "admin"},
+        {"x-original-url": "/health", "authorization": f"Bearer {token}"},
+    ]
 
 
 def test_row_22_a_revoked_key_opens_nothing_in_any_form(serve, library):
@@ -30,10 +38,16 @@ def test_row_22_a_revoked_key_opens_nothing_in_any_form(serve, library):
     new = keys.add("admin", "admin", None)  # rotated
     assert client.get("/v1/me", headers=forms(new)[0]).status_code == 200
     for method, path in routes():
-        if path == "/health" or (method == "GET" and not path.startswith(("/v1", "/mcp", "/metrics", "/ready", "/openapi"))):
+        if path == "/health" or (
+            method == "GET" and not path.startswith(("/v1", "/mcp", "/metrics", "/ready", "/openapi"))
+        ):
             continue
         for headers in forms(token):
-            assert send(client, method, filled(path), headers=headers).status_code in (401, 415), (method, path, headers)
+            assert send(client, method, filled(path), headers=headers).status_code in (401, 415), (
+                method,
+                path,
+                headers,
+            )
         assert send(client, method, f"{filled(path)}?key={token}&access_token={token}").status_code == 401
 
 

@@ -1,4 +1,5 @@
-"""Keys are random, long, kept as hashes, and compared in a time that tells nothing; more in tests/serve/test_keys.py."""
+"""Keys are random, long, kept as hashes, and compared in a time that tells nothing; more in
+tests/serve/test_keys.py."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import json
 import math
 import sys
 from collections import Counter
+from itertools import pairwise
 
 from pincite.serve import keys as module
 from pincite.serve.keys import Keys
@@ -20,7 +22,7 @@ def test_row_23_tokens_are_random_and_none_tells_another(tmp_path):
     counts = Counter("".join(tokens))
     entropy = -sum(n / 4300 * math.log2(n / 4300) for n in counts.values())
     assert entropy > 5.9  # of 6 bits a character
-    assert max(sum(a == b for a, b in zip(one, two, strict=True)) for one, two in zip(tokens, tokens[1:], strict=False)) < 12
+    assert max(sum(a == b for a, b in zip(one, two, strict=True)) for one, two in pairwise(tokens)) < 12
     kept = (tmp_path / "keys.json").read_text()
     assert not any(token in kept or token[:12] in kept for token in tokens)
     for row in json.loads(kept)["keys"]:
@@ -35,11 +37,27 @@ def test_row_23_keys_are_compared_in_constant_time_without_leaving_early():
     loop = next(node for node in ast.walk(tree) if isinstance(node, ast.For))
     assert not any(isinstance(node, ast.Break | ast.Return) for node in ast.walk(loop))
     assert "compare_digest" in ast.unparse(loop)
-    assert "random" not in {alias.name for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Import) for alias in node.names}
+    assert "random" not in {
+        alias.name
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
 
 
 def test_row_23_damaged_and_hostile_tokens_open_nothing(tmp_path):
     keys = Keys(tmp_path)
     token = keys.add("anna")
-    for wrong in ("", token[:-1], token + "=", token.swapcase(), token[::-1], f" {token}", "\0", "\ud800", "é" * 43, "0" * 10_000_000):
+    for wrong in (
+        "",
+        token[:-1],
+        token + "=",
+        token.swapcase(),
+        token[::-1],
+        f" {token}",
+        "\0",
+        "\ud800",
+        "é" * 43,
+        "0" * 10_000_000,
+    ):
         assert keys.find(wrong) is None

@@ -24,6 +24,8 @@ def test_row_25_other_origins_are_refused_on_every_route(serve, origin):
     client, taken = serve(), bodies()
     for method, path in routes():
         headers = {"origin": origin, "x-pincite": "1"}
-        answer = send(client, method, filled(path), headers=headers, json=taken.get((method, path)) if method != "GET" else None)
+        answer = send(
+            client, method, filled(path), headers=headers, json=taken.get((method, path)) if method != "GET" else None
+        )
         assert answer.status_code == 403, (method, path)
         assert "access-control-allow-origin" not in answer.headers

@@ -117,7 +117,9 @@ def test_row_27_no_failure_shows_a_key(failing, environment, tmp_path, monkeypat
 def test_row_27_no_crash_shows_a_key(environment, tmp_path):
     (tmp_path / "a.md").write_text("The weir is good. It holds 4,200 litres.")
     said = pincite(environment, "add", str(tmp_path / "a.md"))
-    crash = pincite(environment, "ask", "How many litres does the weir hold?", "--extract", "--mode", "keyword", code=CRASH)
+    crash = pincite(
+        environment, "ask", "How many litres does the weir hold?", "--extract", "--mode", "keyword", code=CRASH
+    )
     assert b"ZeroDivisionError" in crash
     clean(said + crash, tmp_path)
 
@@ -143,9 +145,18 @@ def test_row_27_the_server_shows_no_key_in_any_answer_log_or_file(serve, library
     rerank = f"{failing}/401?key={CANARY}#m"
     library.settings = changed(library.settings, reranker=rerank, generator="openai:m", base_url=f"{failing}/401")
     library.models = Models(
-        encoder_name="hash", generator_name="openai:m", reranker_name=rerank, verifier_name="", rerank_seconds=1.0,
-        folder=library.path, offline=False, threads=1, base_url=f"{failing}/401", adapter="", progress=None,
-    )  # fmt: skip
+        encoder_name="hash",
+        generator_name="openai:m",
+        reranker_name=rerank,
+        verifier_name="",
+        rerank_seconds=1.0,
+        folder=library.path,
+        offline=False,
+        threads=1,
+        base_url=f"{failing}/401",
+        adapter="",
+        progress=None,
+    )
     library.models.loaded["encoder"] = HashEncoder()
     client = serve(keys=Keys(library.path), audit=True)
     said, taken = [], bodies()

@@ -1,4 +1,5 @@
-"""Hostile field names and values in every way into a filter; the meaning itself is tested in tests/find/test_filters.py."""
+"""Hostile field names and values in every way into a filter; the meaning itself is tested in
+tests/find/test_filters.py."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def filled(library):
 def test_row_28_names_and_values_are_only_compared(filled, hostile):
     wanted = {hostile} & set(HOSTILE[:3])
     for where in (Is("tag", hostile), In("tag", (hostile, 1)), Between("tag", hostile, hostile)):
-        assert {filled.document(hit.passage.uri).metadata["tag"] for hit in filled.search("weir", where=where).hits} == wanted
+        assert {
+            filled.document(hit.passage.uri).metadata["tag"] for hit in filled.search("weir", where=where).hits
+        } == wanted
     assert not filled.search("weir", where=Is(hostile, hostile)).hits
     assert len(filled.search("weir", where=Not(Is(hostile, hostile))).hits) == 3
     assert len(filled.search("weir", where=Glob("uri", "*")).hits) == 3
@@ -46,6 +49,18 @@ def test_row_28_names_and_values_are_only_compared(filled, hostile):
 def test_row_28_the_command_line_takes_them_as_they_are(filled, tmp_path, capsys, hostile):
     if "\0" in hostile:
         pytest.skip("no argument of a program holds NUL")
-    code = main(["--library", str(filled.path), "search", "weir", "--mode", "keyword", "--where", f"{hostile}={hostile}", "--json"])
+    code = main(
+        [
+            "--library",
+            str(filled.path),
+            "search",
+            "weir",
+            "--mode",
+            "keyword",
+            "--where",
+            f"{hostile}={hostile}",
+            "--json",
+        ]
+    )
     assert code in (1, 2)
     assert filled.stats().documents == 3

@@ -1,13 +1,34 @@
-"""Questions that would mean something to a query language mean nothing: 10,000 random ones are in tests/find/test_any_text.py."""
+"""Questions that would mean something to a query language mean nothing: 10,000 random ones are in
+tests/find/test_any_text.py."""
 
 from __future__ import annotations
 
 import pytest
 
 QUESTIONS = (
-    '"', "what's new?", "c++", "x-y", "hello AND", "body:hello", "title:weir", "uri:*", "NEAR(a b)", "a*", "^weir", "{a b}",
-    "weir AND NOT good", "weir OR", "(((", "a:b:c", "\\", "--", "; DROP TABLE texts", "[weir TO zebra]", "weir~2", "+weir -good",
-)  # fmt: skip
+    '"',
+    "what's new?",
+    "c++",
+    "x-y",
+    "hello AND",
+    "body:hello",
+    "title:weir",
+    "uri:*",
+    "NEAR(a b)",
+    "a*",
+    "^weir",
+    "{a b}",
+    "weir AND NOT good",
+    "weir OR",
+    "(((",
+    "a:b:c",
+    "\\",
+    "--",
+    "; DROP TABLE texts",
+    "[weir TO zebra]",
+    "weir~2",
+    "+weir -good",
+)
 
 
 @pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])

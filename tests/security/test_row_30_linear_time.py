@@ -1,7 +1,7 @@
 """Every function that takes a text takes time in proportion to its length, whatever the text repeats.
 
-The functions are found by their signatures, so that a new one is tested or named here with its reason. A tenth of a
-megabyte is enough to tell a square from a line; 10 MB lines are in tests/acquire/test_read.py and tests/build/test_chunk.py.
+The functions are found by their signatures, so that a new one is tested or named here with its reason. Some ten thousand
+characters tell a square from a line; lines of 10 MB are in tests/acquire/test_read.py and tests/build/test_chunk.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 
 import pytest
@@ -26,16 +27,48 @@ BOUNDED = {
     "pincite.build.cut._before": "gets patterns of ours",
     "pincite.build.cut._after": "gets patterns of ours",
     "pincite.ground.claims._numbers": "gets a marker, whose parts are bounded by its pattern",
-    "pincite.ground.facts": "gets a sentence of the evidence, or a claim, of which check_text lets 2,000 characters through",
+    "pincite.ground.facts": "gets sentences of the evidence, and claims of at most 2,000 characters",
     "pincite.ground.verify": "as above",
     "pincite.ground.conflict": "as above",
     "pincite.acquire.readers.sheets._column": "runs in the child, which has 10 s",
     "pincite.acquire.wire.from_json": "RecursionError is expected by its caller",
 }
 SHAPES = (
-    "a", "(", "\n", "a@", " ", ".", "#", "<", "> ", "1,", "- ", "|", "```\n", "\u05d0\u202e", "\u0301", '"', "[1] ", "](", "&",
-    "\\", "{", "not ", "Aa Bb ", "\r", "a\n=\n", "1. x\n", "語", "a, ", "<a ", "<!--", "%", "1 May 2020 ", "ab-", "\u200d\U0001f468",
-)  # fmt: skip
+    "a",
+    "(",
+    "\n",
+    "a@",
+    " ",
+    ".",
+    "#",
+    "<",
+    "> ",
+    "1,",
+    "- ",
+    "|",
+    "```\n",
+    "\u05d0\u202e",
+    "\u0301",
+    '"',
+    "[1] ",
+    "](",
+    "&",
+    "\\",
+    "{",
+    "not ",
+    "Aa Bb ",
+    "\r",
+    "a\n=\n",
+    "1. x\n",
+    "語",
+    "a, ",
+    "<a ",
+    "<!--",
+    "%",
+    "1 May 2020 ",
+    "ab-",
+    "\u200d\U0001f468",
+)
 FEW = ("a", "(", "\n", " ", "[1] ", "<a ", "Aa Bb ", "1,", "語")
 SMALL = 20_000
 
@@ -60,9 +93,13 @@ def functions() -> Iterator[tuple[str, Callable[[str], object]]]:
                 needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
                 kinds = [str(p.annotation) for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD]
                 if len(kinds) == len(needed) and kinds and set(kinds) == {"str"}:
-                    yield whole, lambda text, f=function, more=["a"] * (len(kinds) - 1): f(text, *more)
+                    yield whole, partial(with_more, function, len(kinds) - 1)
                 elif kinds == ["bytes", "str", "str"] and len(kinds) == len(needed):
                     yield whole, lambda text, f=function: f(text.encode("utf-8", "replace"), "a.x", "text/plain")
+
+
+def with_more(function: Callable[..., object], more: int, text: str) -> object:
+    return function(text, *["a"] * more)
 
 
 def is_bounded(name: str) -> bool:

