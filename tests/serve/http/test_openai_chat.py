@@ -20,6 +20,7 @@ from pincite.serve.keys import Keys
 from pincite.types import Answer, Citation, CitationEvent, Claim, DoneEvent, Finding, Message, VerdictEvent
 from tests.fakes import HashEncoder
 from tests.serve.http.conftest import Serve
+from tests.serve.mcp.test_tools import Endless
 
 QUESTION = "What does a KV cache store?"
 QUOTE = "A KV cache stores the keys and values of earlier tokens, so that each new token does not recompute them."
@@ -277,6 +278,16 @@ def test_an_error_on_the_way_reaches_the_client_of_a_stream(chat: openai.OpenAI,
     library.models.use(encoder=Broken(), generator=None)
     with pytest.raises(openai.APIError, match="damaged"):
         list(chat.chat.completions.create(**ASKED, stream=True))
+
+
+def test_a_stream_that_nobody_reads_any_more_stops_the_work(chat: openai.OpenAI, library: Library) -> None:
+    generator = Endless()
+    library.models.use(encoder=HashEncoder(), generator=generator)
+    stream = chat.chat.completions.create(**ASKED, stream=True)
+    assert next(iter(stream)).choices[0].delta.content == ""  # no word of the draft, however long it is written
+    assert generator.begun.wait(60)
+    stream.close()
+    assert generator.closed.wait(60)  # by itself it never ends
 
 
 def test_the_stream_on_the_wire_ends_with_done(client: httpx.Client) -> None:
