@@ -1,6 +1,6 @@
 """Every function that takes a text takes time in proportion to its length, whatever the text repeats.
 
-The functions are found by their signatures, so that a new one is tested or named here with its reason. Some ten thousand
+The functions are found by their signatures, so that a new one is tested, or named here with its reason. Twenty thousand
 characters tell a square from a line; lines of 10 MB are in tests/acquire/test_read.py and tests/build/test_chunk.py.
 """
 
