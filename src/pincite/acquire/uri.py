@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 from pincite.errors import UsageError
 
@@ -56,7 +56,7 @@ def path_of(uri: str) -> Path:
 
 def readable(uri: str) -> str:
     """Write a URI for people: the path of a file, the decoded address of anything else."""
-    return str(path_of(uri)) if uri.startswith(_SCHEME) else unquote_to_bytes(uri).decode("utf-8", "replace")
+    return str(path_of(uri)) if uri.startswith(_SCHEME) else unquote(uri)
 
 
 def document_id(uri: str) -> str:

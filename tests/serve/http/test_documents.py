@@ -19,7 +19,7 @@ from pincite.library import Library
 from pincite.reports import Pace
 from pincite.serve.keys import Keys
 from tests.acquire.test_fetch_url import ok, served
-from tests.serve.http.documents import finished, idle, listed, upload
+from tests.serve.http.documents import events, finished, idle, listed, upload
 
 TRAVERSALS = ["..%2f..%2fetc%2fpasswd", "%2e%2e", "..%5cx", "%252e%252e", "file:%2F%2F%2Fetc%2Fpasswd", "%00", "a" * 12]
 
@@ -133,6 +133,25 @@ def test_a_long_text_comes_in_parts(client: httpx.Client, library: Library) -> N
     [row] = [row for row in listed(client).values() if row["uri"] == "note:long"]
     part = client.get(f"/v1/documents/{row['id']}/text", params={"start": 7}).json()
     assert (part["end"] - part["start"], part["length"]) == (100_000, 250_000)
+
+
+def test_names_and_texts_may_hold_what_is_no_unicode(client: httpx.Client, library: Library, folder: Path) -> None:
+    try:
+        (folder / os.fsdecode(b"\xff.txt")).write_text("Some words.")
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    library.add_text("note:odd\ud800", "text \ud800 \0 end", title="odd \udfff")
+    job = finished(client, client.post("/v1/documents", json={"path": str(folder)}))
+    assert "\udcff.txt" in {report["name"] for report in job["sources"]}
+    rows = listed(client)
+    assert {"note:odd\ud800", "\udcff.txt"} <= rows.keys()
+    for name in ("note:odd\ud800", "\udcff.txt"):
+        base = f"/v1/documents/{rows[name]['id']}"
+        assert client.get(base).json()["name"] == name
+        assert client.get(f"{base}/text").json()["length"] > 10
+    assert client.get("/v1/documents/" + rows["\udcff.txt"]["id"] + "/original").text == "Some words."
+    with client.stream("GET", f"/v1/jobs/{job['id']}", headers={"accept": "text/event-stream"}) as stream:
+        assert "done" in {name for name, _ in events(stream.iter_lines())}
 
 
 def test_row_15_an_original_is_saved_not_shown(client: httpx.Client) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import Field, ValidationError, model_validator
 
 from pincite.access import OWNER, Principal
@@ -155,7 +155,18 @@ def _after(cursor: str | None, sort: str) -> tuple[str | int, str] | None:
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": {"type": "object", "properties": {"path": {"type": "string"}}}},
+                "application/json": {
+                    "schema": {
+                        "type": "object",
+                        "properties": {
+                            "path": {"type": "string", "description": "A file or folder of the server."},
+                            "url": {"type": "string", "description": "A page of the public web."},
+                        },
+                        "additionalProperties": False,
+                        "minProperties": 1,
+                        "maxProperties": 1,
+                    }
+                },
                 "multipart/form-data": {
                     "schema": {
                         "type": "object",
@@ -348,7 +359,7 @@ def label_document(document_id: str, body: Labels, library: Seen) -> dict[str, A
 
 
 @router.post("/v1/documents/{document_id}/retry", status_code=202, dependencies=[editor])
-def retry_document(request: Request, document_id: str, library: Seen, principal: Caller) -> JSONResponse:
+def retry_document(request: Request, document_id: str, library: Seen, principal: Caller) -> Response:
     """Read a document again, as after what it lacked was installed; what is done is told by a job."""
     record = identified(document_id, library)
     uri = record.source.uri

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from pydantic import Field
 
 from pincite.access import Principal
@@ -76,7 +76,7 @@ def keep_cases(body: CasesBody, library: Seen, principal: Caller) -> dict[str, A
 
 
 @router.post("/v1/evaluate", status_code=202)
-def evaluate(request: Request, body: Evaluate, library: Seen, principal: Caller) -> JSONResponse:
+def evaluate(request: Request, body: Evaluate, library: Seen, principal: Caller) -> Response:
     """Ask cases; a job tells how far it is, and in the end the evaluation's id."""
     if body.cases is None:
         cases = show_cases(library, principal)["cases"]

@@ -19,14 +19,14 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
 from pincite.access import OWNER, Principal
 from pincite.errors import PinciteError
 from pincite.library import Library
 from pincite.reports import Pace, SourceReport
 from pincite.serve import shapes
-from pincite.serve.http.errors import Refusal
+from pincite.serve.http.errors import Json, Refusal
 from pincite.serve.http.guard import Caller
 from pincite.serve.http.limits import following, reading
 from pincite.serve.http.work import event_bytes, still_served
@@ -270,9 +270,9 @@ def jobs_of(request: Request) -> Jobs:
     return jobs
 
 
-def accepted(job: Job) -> JSONResponse:
+def accepted(job: Job) -> Json:
     """Answer that a job was started, and where to follow it."""
-    return JSONResponse({"job": job.json(whole=False)}, 202, {"location": f"/v1/jobs/{job.id}"})
+    return Json({"job": job.json(whole=False)}, 202, {"location": f"/v1/jobs/{job.id}"})
 
 
 @router.get("/v1/jobs", dependencies=[reading])
@@ -286,7 +286,7 @@ async def show_job(request: Request, job_id: str, principal: Caller) -> Response
     """Give a job; with ``Accept: text/event-stream`` as events: progress, source, done."""
     job = jobs_of(request).get(job_id, principal)
     if "text/event-stream" not in request.headers.get("accept", ""):
-        return JSONResponse(job.json())
+        return Json(job.json())
     return StreamingResponse(_events(request, job), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 

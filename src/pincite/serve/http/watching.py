@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from pydantic import Field
 
 from pincite.access import OWNER
@@ -130,7 +130,7 @@ def list_watched(request: Request, principal: Caller) -> dict[str, Any]:
 
 
 @router.post("/v1/watch", status_code=202)
-def watch_folder(request: Request, body: Watch, principal: Admin) -> JSONResponse:
+def watch_folder(request: Request, body: Watch, principal: Admin) -> Response:
     """Read a folder and follow its changes; a job tells how far the reading is."""
     if not principal.is_owner:
         raise Refusal(403, "access_denied", "This needs a key that sees everything.", "Use another key.")
