@@ -14,6 +14,7 @@ from pincite.settings import without_secret
 
 router = APIRouter(tags=["server"])
 _LOADED = ("encoder", "generator")  # when the server starts
+_KINDS = ("encoder", "generator", "reranker", "verifier")
 _SETTINGS = ("mode", "limit", "policy", "strictness", "evidence_tokens", "answer_tokens", "answer_seconds", "offline")
 
 
@@ -56,6 +57,6 @@ def library(library: Seen) -> dict[str, Any]:
         "embedded": max(stats.spaces.values(), default=0),
         "languages": list(stats.languages),
         "stale": [asdict(source) for source in library._stale()],
-        "models": {name: without_secret(getattr(settings, name)) for name in ("encoder", "generator", "reranker", "verifier")},
+        "models": {kind: without_secret(getattr(settings, kind)) for kind in _KINDS},
         "settings": {name: getattr(settings, name) for name in _SETTINGS},
     }
