@@ -12,7 +12,7 @@ from tests.browser.driving import PHONE, Server, ask, drop, running
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
 MOST = 150_000  # bytes
-SIZE = {"width": 1160, "height": 640}
+SIZE = {"width": 1160, "height": 620}
 QUESTION = "What happens to a document when the process is killed while it is being added?"
 CASES = (
     ("How many word pieces does a passage have at most?", "128", "settings.md"),

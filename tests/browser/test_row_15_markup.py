@@ -47,7 +47,10 @@ def test_row_15_the_watch_sees_what_must_not_be(server: Server, visit) -> None:
     page = opened.go("/library")
     page.evaluate("html => { document.body.insertAdjacentHTML('beforeend', html); }", SCRIPTS[0])
     page.evaluate("() => { window.ran = 1; new Image().src = 'https://evil.test/'; alert('x'); }")
-    page.wait_for_timeout(200)
+    for _ in range(100):
+        if len(opened.watched.told) >= 3:
+            break
+        page.wait_for_timeout(50)
     assert {what for what, _ in opened.watched.told} == {"refused", "ran"}
     assert any("script-src" in detail for what, detail in opened.watched.told if what == "refused")
     assert any("evil.test" in detail for what, detail in opened.watched.told if what == "refused")
