@@ -23,9 +23,10 @@ import numpy as np
 import pytest
 
 import pincite
+from pincite.serve.http.openai import QUOTES
 
 SECONDS = float(os.environ.get("PINCITE_SOAK_SECONDS", "1200"))
-DROPPED = 500
+DROPPED = 500 if SECONDS >= 1200 else int(SECONDS / 3)
 PROGRAM = """
 import sys, os
 from pathlib import Path
@@ -121,7 +122,7 @@ def act(client: httpx.Client, chance: random.Random, folder: Path, seed: int) ->
         (
             "POST",
             "/v1/chat/completions",
-            {"json": {"model": "pincite-quotes", "messages": [{"role": "user", "content": asked}]}},
+            {"json": {"model": QUOTES, "messages": [{"role": "user", "content": asked}]}},
         ),
         ("GET", "/v1/documents?limit=20", {}),
         ("GET", "/v1/library", {}),
@@ -164,6 +165,7 @@ def test_nothing_is_left_over_after_twenty_minutes(tmp_path: Path) -> None:
     finally:
         process.terminate()
         assert process.wait(20) == 0
+        process.stdout.close()
     with pincite.open(tmp_path / "library", generator="none", offline=True) as library:
         assert all(check.ok for check in library.store.verify())
     shutil.rmtree(tmp_path / "library")
