@@ -6,12 +6,11 @@ import sys
 import time
 from pathlib import Path
 
-import uvicorn
-
 import pincite
 from pincite.build import ahead
 from pincite.serve.http.app import create_app
 from pincite.serve.http.options import ServeOptions
+from pincite.serve.http.run import Server, listen
 from tests.fakes import HashEncoder
 
 
@@ -25,12 +24,9 @@ def main() -> None:
 
     ahead.read = slowly
     with pincite.open(Path(sys.argv[1]), encoder=HashEncoder(), generator="none", offline=True) as library:
-        app = create_app(library, options=ServeOptions(port=0))
-        config = uvicorn.Config(app, port=0, log_level="warning")
-        server = uvicorn.Server(config)
-        sock = config.bind_socket()
-        print(sock.getsockname()[1], flush=True)
-        server.run(sockets=[sock])
+        listening = listen("127.0.0.1", 0)
+        print(listening.getsockname()[1], flush=True)
+        Server(create_app(library, options=ServeOptions(port=0))).run([listening])
 
 
 if __name__ == "__main__":
