@@ -14,7 +14,7 @@ from pincite.errors import GenerationTimeout, ReplyMalformed, SchemaRefused
 from pincite.generate.form import reader, schema
 from pincite.models import protocols
 from pincite.models.protocols import Finish, Form, GenerationOptions, Piece
-from pincite.stop import get
+from pincite.stop import Stopped, get
 from pincite.types import Message
 
 _GRACE = 1.25  # a generator keeps its deadline within one token; this waits a little longer before giving it up
@@ -165,6 +165,9 @@ def _watched(stream: Iterator[Piece | Finish], seconds: float, name: str) -> Ite
             if isinstance(item, BaseException):
                 raise item
             yield item
+    except Stopped:
+        deadline = 0.0  # nobody waits for the stream either
+        raise
     finally:
         cancelled.set()
         worker.join(max(0.0, min(_JOIN_SECONDS, deadline - time.monotonic())))

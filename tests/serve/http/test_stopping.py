@@ -164,6 +164,17 @@ def test_nothing_of_a_revoked_key_is_served_from_an_open_connection(
         assert client.get("/v1/me").status_code == 401
 
 
+def test_a_generator_that_hangs_is_left_behind(client: httpx.Client, library: Library) -> None:
+    hung, go = Slow(silent=True), threading.Event()
+    hung.stream = lambda *_: iter(lambda: hung.began.set() or (go.wait(30) and None), 0)  # type: ignore[method-assign]
+    library.models.loaded["generator"] = hung
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{client.base_url}v1/ask", json=QUESTION, timeout=0.5)
+    assert hung.began.wait(10)
+    assert soon(lambda: in_progress(client)["asks"] == 0)
+    go.set()
+
+
 def resources() -> tuple[int, int]:
     """Count what a process holds: threads, and open files where the system tells."""
     files = Path("/proc/self/fd")
