@@ -36,9 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder from which holders of keys may add files of this machine (default: none)",
     )
     parser.add_argument("--allow-urls", action="store_true", help="let pages of the web be added by their address")
-    parser.add_argument(
-        "--audit", action="store_true", help="write down who asked what, and what was shown"
-    )
+    parser.add_argument("--audit", action="store_true", help="write down who asked what, and what was shown")
     parser.add_argument(
         "--no-footnotes", action="store_true", help="give chat clients answers without their quotes below the text"
     )
