@@ -35,6 +35,14 @@ def _state(rest: str, name: str) -> Reading:
     return Reading("x", name, metadata=state)
 
 
+class Panic(BaseException):
+    """What parsers written in Rust raise."""
+
+
+def _panic(rest: str, name: str) -> Reading:
+    raise Panic("index out of bounds")
+
+
 def _abort(rest: str, name: str) -> Reading:
     os.abort()
 

@@ -31,7 +31,7 @@ READERS: dict[str, Reader | Callable[..., Reading] | str] = {
     "text/x-org": "markup",
     "text/x-subtitles": "subtitles",
     "text/markdown": "markdown",
-    "text/html": "html",
+    "text/html": sandboxed("html"),
     "text/x-rst": "rst",
     "application/pdf": read_pdf,
     **dict.fromkeys(IMAGES, read_image),

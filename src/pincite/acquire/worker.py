@@ -65,7 +65,9 @@ def _answer(request: Request, data: bytes) -> dict[str, Any]:
         return {"error": [type(error).__name__, str(error), error.fix]}
     except MemoryError:
         return {"memory": True}
-    except Exception as error:  # noqa: BLE001 - a reader's defect is told to the parent, which reports it
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a reader's defect (in Rust: a panic) is told to the parent
         return {"defect": f"{type(error).__name__}: {error}"[:300]}
     return {"reading": reading_to_wire(value)} if isinstance(value, Reading) else {"value": value}
 

@@ -319,3 +319,12 @@ def test_long_style_sheets_take_no_long(sheet):
     started = time.process_time()
     assert "shown" in styled(sheet, "<p>shown</p>" * 50).text
     assert time.process_time() - started < 20  # and not minutes
+
+
+@pytest.mark.parametrize("mark", ["\x01", "&#1;", "&#xB;", "&#xFFFF;", "&#xD800;", "\x1f"])
+def test_control_characters_near_what_is_hidden_do_no_harm(mark):
+    hidden = "<i style='display:none'>gone</i>"
+    reading = page(f"<p>a{mark}{hidden}{mark}b</p><p>{hidden}{mark}c</p><pre>{mark}x<br>{mark}y</pre>{hidden}{mark}")
+    assert "gone" not in reading.text
+    assert all(letter in reading.text for letter in "abcxy")
+    assert reading.metadata["hidden_text"] == 12

@@ -21,6 +21,7 @@ _BLOCKS = words(
     "list item row cell quote head"
 )
 _HEADING = re.compile(r"h([1-6])$")
+_NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _LISTS = frozenset({"ul", "ol", "menu", "list"})
 _ITEMS = frozenset({"li", "item"})
 _ROWS = frozenset({"tr", "row"})
@@ -169,6 +170,11 @@ def list_line(text: str, marker: str, level: int) -> str:
     return f"{indent}{marker} " + text.replace("\n", "\n  " + indent)
 
 
+def settable(text: str) -> str:
+    """Give a text that lxml lets a tree hold: what XML does not know is U+FFFD."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
 def squashed(text: str) -> str:
     """Keep letters and digits only, for comparing texts whatever their layout."""
     return re.sub(r"[\W_]+", "", text)
@@ -245,7 +251,7 @@ def _flat(node: Any) -> str:
 def _raw(node: Any) -> str:
     """Give preformatted text as it is, without empty lines around it."""
     for line_break in node.iter("br", "lb"):
-        line_break.tail = "\n" + (line_break.tail or "")
+        line_break.tail = "\n" + settable(line_break.tail or "")
     lines = "".join(node.itertext()).replace("\r\n", "\n").rstrip().split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     return "\n".join(lines[first:])

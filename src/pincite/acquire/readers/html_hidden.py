@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from pincite.acquire.readers.dom import settable
+
 _MOST_CHECKS = 200_000  # of elements against selectors
 _MOST_HIDDEN = 0.5  # of the text: more is only waiting for its script
 _CONTRAST = 24  # of 255, between the channels of text and ground: less is not legible
@@ -40,8 +42,18 @@ def without_hidden(tree: Any) -> int:
     count = 0
     for node in list(_unseen(tree, styles)):
         count += _size(node)
-        node.drop_tree()
+        _drop(node)
     return count + _without_own(tree, styles, is_known)
+
+
+def _drop(node: Any) -> None:
+    """Take an element out and leave what follows it; lxml's own way stumbles over control characters."""
+    before, parent, tail = node.getprevious(), node.getparent(), node.tail or ""
+    parent.remove(node)
+    if before is not None:
+        before.tail = settable((before.tail or "") + tail)
+    else:
+        parent.text = settable((parent.text or "") + tail)
 
 
 def _size(node: Any) -> int:
