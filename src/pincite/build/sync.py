@@ -93,7 +93,7 @@ def sync_bytes(source: Source, data: bytes, build: Build) -> Iterator[SourceRepo
     known = {source.uri: record} if record else {}
     if record and record.source.media_type in CONTAINERS:
         known |= {inner.source.uri: inner for inner in store.sources(source.uri + "/")}
-    look = _Look(build, known, seen, touched, Path(), None, newer_readers(store, build.readers, keep=False))
+    look = _Look(build, known, seen, touched, Path(), None, newer_readers(store, build.readers, keep=True))
     yield from commit(read_ahead(look.given(source, data), build), build)
     for one in touched:
         store.touch(one)
