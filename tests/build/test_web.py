@@ -63,7 +63,8 @@ def test_what_cannot_be_fetched_now_stays_and_is_stale(library):
         [stale] = library.search("cat").stale
         assert (stale.uri, stale.version) == (url, 1)
         assert "status 500" in stale.reason
-        assert added(library, url) == [(url, "unchanged")]
+        [report] = library.adding_url(url)  # read once more, for its reader was improved since version 1 of the format
+        assert (report.status, report.version) in (("unchanged", 1), ("updated", 1))
         assert not library.search("cat").stale
 
 
