@@ -32,4 +32,15 @@ def test_there_is_a_file_for_each_format_with_parts():
     packed = {kind for kind, reader in READERS.items() if not isinstance(reader, str)}
     missing = packed - read - set(IMAGES)  # which have tests of their own
     assert missing <= {"application/x-bzip2", "application/x-tar", "application/x-xz"}  # as gzip
-    assert {Path(name).suffix for name in WANTED} >= {".srt", ".vtt", ".adoc", ".org", ".tex", ".md", ".rst", ".html", ".py", ".csv"}
+    assert {Path(name).suffix for name in WANTED} >= {
+        ".srt",
+        ".vtt",
+        ".adoc",
+        ".org",
+        ".tex",
+        ".md",
+        ".rst",
+        ".html",
+        ".py",
+        ".csv",
+    }
