@@ -106,7 +106,7 @@ def test_row_27_no_failure_shows_a_key(failing, environment, tmp_path, monkeypat
         main([*asked, "--generator", "openai:m", "--base-url", f"{failing}/{way}"])
     main([*asked, "--extract", "--reranker", f"{failing}/401#m"])
     main(["search", "weir", "--encoder", "openai:m", "--base-url", f"{failing}/401"])
-    main(["why", "weir", str(docs / "a.md"), "--json"])
+    main(["why", "weir", "--document", str(docs / "a.md"), "--json"])
     for command in ("config", "doctor", "list"):
         main([command, "--json"])
     said = "".join(capfd.readouterr())

@@ -1,7 +1,7 @@
 """Twenty minutes of everything at once, with 500 streams that are dropped: nothing is left over, and memory does not
 grow.
 
-``PINCITE_SOAK_SECONDS`` changes how long. The server is a process of its own, looked at through /proc.
+``SOAK_SECONDS`` changes how long. The server is a process of its own, looked at through /proc.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import pytest
 import pincite
 from pincite.serve.http.openai import QUOTES
 
-SECONDS = float(os.environ.get("PINCITE_SOAK_SECONDS", "1200"))
+SECONDS = float(os.environ.get("SOAK_SECONDS", "1200"))
 DROPPED = 500 if SECONDS >= 1200 else int(SECONDS / 3)
 PROGRAM = """
 import sys, os
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-os.environ.pop("PINCITE_SOAK_SECONDS", None)
+os.environ.pop("SOAK_SECONDS", None)
 import pincite
 from pincite.serve.http.app import create_app
 from pincite.serve.http.options import ServeOptions
@@ -157,7 +157,7 @@ def test_nothing_is_left_over_after_twenty_minutes(tmp_path: Path) -> None:
         (folder / f"{number}.md").write_text(f"# Report {number}\n\nThe {said}. It holds {number} litres.\n")
     program = [sys.executable, "-c", PROGRAM, str(tmp_path / "library"), str(root)]
     environment = {**os.environ, "PINCITE_CONFIG": str(tmp_path / "none.toml")}
-    environment.pop("PINCITE_SOAK_SECONDS", None)
+    environment.pop("SOAK_SECONDS", None)
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         address = process.stdout.readline().strip()
