@@ -1,4 +1,4 @@
-"""Time of a fresh process, from the shell's point of view: help, search, ask, with the time of each stage.
+"""Time of a fresh process, from the shell's point of view: help, search, ask, serve, with the time of each stage.
 
 Usage: python bench/speed/startup.py [--runs 5] [--docs FOLDER]. Prints JSON. Times are medians; the ratio to
 `python -c pass` is the number to compare across machines.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 QUESTION = "How does Pincite make sure that a killed process loses nothing?"
@@ -44,6 +46,26 @@ def first_events(command: list[str], runs: int) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in times.items()}
 
 
+def serving(command: list[str], runs: int) -> dict[str, float]:
+    """Median seconds until a server gives its page and all that the page loads, and until it has answered a search."""
+    times: dict[str, list[float]] = {"page": [], "first_search": []}
+    for _ in range(runs):
+        start = time.perf_counter()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            address = process.stdout.readline().rpartition(" ")[2].strip()
+            page = urlopen(address).read().decode()
+            for name in re.findall(r'(?:src|href)="([^"#]+)"', page):
+                urlopen(address + name.lstrip("/")).read()
+            urlopen(address + "v1/library").read()
+            times["page"].append(time.perf_counter() - start)
+            body = json.dumps({"question": QUESTION}).encode()
+            urlopen(Request(address + "v1/search", body, {"Content-Type": "application/json"})).read()
+            times["first_search"].append(time.perf_counter() - start)
+            process.terminate()
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -68,6 +90,8 @@ def main() -> None:
             report[name] = {"wall_seconds": wall, "over_python": wall / python, "stages": stages}
         events = first_events([*pincite, *library, "ask", QUESTION, "--json", "--stream"], args.runs)
         report |= {f"ask_{name}_seconds": value for name, value in events.items()}
+        served = serving([*pincite, *library, "serve", "--port", "0"], args.runs)
+        report |= {f"serve_{name}_seconds": value for name, value in served.items()}
     print(json.dumps(report, indent=2))
 
 
