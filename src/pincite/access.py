@@ -39,7 +39,7 @@ OWNER = Principal("owner", "admin", None)  # the person at the machine: the comm
 
 
 def labels_of(names: Iterable[str]) -> frozenset[str]:
-    """Give labels, or grants, as a set; UsageError for one that is no word of up to 64 letters, digits and ``.:@+-_``."""
+    """Give labels or grants as a set; UsageError for what is no word of up to 64 letters, digits and ``.:@+-_``."""
     labels = frozenset(names)
     for label in sorted(labels):
         if not _LABEL.fullmatch(label):
