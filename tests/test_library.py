@@ -133,7 +133,7 @@ def test_add_tries_again_what_failed_and_search_does_not(
     library.add(folder)
     calls: list[Path] = []
     real = pincite.build.sync.load
-    monkeypatch.setattr("pincite.build.sync.load", lambda path: (calls.append(path), real(path))[1])
+    monkeypatch.setattr("pincite.build.sync.load", lambda path, **how: (calls.append(path), real(path, **how))[1])
     library.search("tokens", mode="keyword")
     assert calls == []
     library.add(folder)
@@ -171,10 +171,10 @@ def test_an_unreadable_file_keeps_its_last_version_and_is_stale(
     (folder / "lora.md").write_text("Something new.\n")
     real = pincite.build.sync.load
 
-    def refusing(path: Path) -> object:
+    def refusing(path: Path, **how: bool) -> object:
         if str(path).endswith("lora.md"):
             raise pincite.errors.SourceUnreadable("lora.md may not be read.", fix="Change its permissions.")
-        return real(path)
+        return real(path, **how)
 
     monkeypatch.setattr("pincite.build.sync.load", refusing)
     result = library.search("trainable matrices", mode="keyword")

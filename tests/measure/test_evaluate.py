@@ -148,8 +148,8 @@ def test_a_source_that_is_not_there_is_reported_and_does_not_count_as_zero(notes
     assert (measured["queries"], measured["success@1"]) == (1, 1.0)
     [problem] = measured["unmeasured"]
     assert (problem["case"], problem["source"]) == ("gone", "/no/such/file.md")
-    assert problem["problem"] == "Neither the disk nor the library has this file."
-    with pytest.raises(UsageError, match=r"No case of own can be measured: /no/such/file\.md: Neither"):
+    assert problem["problem"] == "The library holds nothing by this name."
+    with pytest.raises(UsageError, match=r"No case of own can be measured: /no/such/file\.md: The library holds"):
         notes(path=case_file(tmp_path, {"source": "/no/such/file.md"}))
 
 

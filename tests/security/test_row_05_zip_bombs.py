@@ -81,4 +81,4 @@ def test_row_05_a_bomb_is_refused_and_its_neighbour_is_read(library, docs, name)
     else:
         assert report[name].status == "failed" and report[name].fix
     assert after[0] - before[0] < ALLOWED
-    assert after[1] < max(before[1], ALLOWED)
+    assert after[1] <= max(before[1], ALLOWED)  # of a child, what its parent held when it was started counts too
