@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -272,8 +273,10 @@ class Library(Holdings):
         try:
             if paths is not None or self.patience is None:
                 self.refresh(paths)
-            elif not self._fresh.wait(self.patience):
+            elif age := self._fresh.wait(self.patience):
                 reason = "Changes on disk are still being taken in; what was there before was searched."
+                if age < math.inf:
+                    reason = f"Of changes on disk in the last {age:.1f} seconds, some may not be in yet."
                 return (StaleSource(uri_of(self.path), 0, reason, "Ask again in a moment."),)
         except (LibraryError, ModelError) as error:
             told = error if self.principal.grants is None else "ask whose library it is."  # it may name any document

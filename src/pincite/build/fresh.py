@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,12 +10,13 @@ from threading import Event, Lock
 
 from pincite.stop import stoppable
 
-# How long a look at the disk is new enough: so many times what it took, within bounds.
-_TIMES, _LEAST, _MOST = 10, 1.0, 5.0
+# A look of up to so many seconds is taken whenever somebody asks. After a longer one comes a pause, so many times as
+# long as it and at most so long; who asks then is told how old is what he sees.
+_SHORT, _TIMES, _MOST = 0.05, 10, 5.0
 
 
 class Fresh:
-    """Looks at the disk when somebody asks, and so that it costs little: not without a pause, never twice at a time."""
+    """Looks at the disk when somebody asks, never twice at a time: many who ask share the next look."""
 
     def __init__(self, refresh: Callable[[], object]) -> None:
         """Start nothing yet.
@@ -27,32 +29,37 @@ class Fresh:
         self._closed = Event()
         self._look: Future[None] | None = None
         self._began = self._ended = 0.0
+        self._seen = -math.inf  # when the last look began that came to its end
 
-    def wait(self, seconds: float) -> bool:
-        """Let changes on disk be taken in.
+    def wait(self, seconds: float) -> float:
+        """Let the changes on disk that were made before this call be taken in.
 
         Args:
             seconds: how long they may take; whoever asks while a look has taken longer already does not wait at all.
 
         Returns:
-            Whether all are in. If not, they go on coming in.
+            0.0 when all are in; else the age in seconds of what is, infinite when nothing was looked at yet. They go on
+            coming in.
 
         Raises:
             LibraryError: they could not be written.
             ModelError: the encoder cannot be used.
         """
-        with self._lock:
-            if self._look is None or (self._look.done() and self._is_old()):
-                pool = ThreadPoolExecutor(1, "pincite-refresh")
-                self._began = time.monotonic()
-                self._look = pool.submit(self._run)
-                pool.shutdown(wait=False)
-            look, left = self._look, self._began + seconds - time.monotonic()
-        try:
-            look.result(max(0.0, left))
-        except TimeoutError:
-            return False
-        return True
+        asked = time.monotonic()
+        while True:
+            with self._lock:
+                look = self._look
+                if look is None or (look.done() and not self._rests()):
+                    look = self._start()
+                began = self._began
+            try:
+                look.result(max(0.0, min(asked, began) + seconds - time.monotonic()))
+            except TimeoutError:
+                return time.monotonic() - self._seen
+            if began >= asked:
+                return 0.0
+            if self._rests():
+                return time.monotonic() - self._seen
 
     def close(self) -> None:
         """Stop before the next file, and wait until then."""
@@ -60,15 +67,24 @@ class Fresh:
         if self._look is not None:
             self._look.exception()
 
-    def _is_old(self) -> bool:
-        """Tell whether the last look is too old to rely on."""
-        age = max(_LEAST, min(_MOST, _TIMES * (self._ended - self._began)))
-        return time.monotonic() - self._ended > age
+    def _start(self) -> Future[None]:
+        """Begin to look."""
+        pool = ThreadPoolExecutor(1, "pincite-refresh")
+        self._began = time.monotonic()
+        self._look = look = pool.submit(self._run, self._began)
+        pool.shutdown(wait=False)
+        return look
 
-    def _run(self) -> None:
+    def _rests(self) -> bool:
+        """Tell whether it is too soon to look again."""
+        took = self._ended - self._began
+        return took > _SHORT and time.monotonic() - self._ended < min(_MOST, _TIMES * took)
+
+    def _run(self, began: float) -> None:
         """Look once."""
         try:
             with stoppable(self._closed.is_set):
                 self._refresh()
+            self._seen = began
         finally:
             self._ended = time.monotonic()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
@@ -29,6 +32,10 @@ _MOST_STREAMS = 8
 # One text: all threads together, in 4.5 ms instead of 6.6 on two idle cores, though in 1.3 times the processor time.
 _ONE_STREAM = 1
 _MUCH = 8 * BATCH_PIECES  # from here on it is worth 0.3 s to compile the streams; less work takes what there is
+# Somebody waits for few texts, a question or the sentences of an answer; nobody for the many of an ``add``. So their
+# batches give way while few are computed, or were just now, but never long (bench/speed/serve.py).
+_JUST_NOW = 0.05  # seconds since the last of the few
+_LONGEST_WAIT = 0.15  # seconds that one batch gives way
 
 
 class Network:
@@ -64,6 +71,7 @@ class Network:
         self._threads = threads
         self._lock = Lock()  # one thread compiles
         self._made: dict[int, _Streams] = {}
+        self._few = _Few()
 
     @property
     def precision(self) -> str:
@@ -103,7 +111,7 @@ class Network:
         results = np.zeros((len(rows), *longest, self._width), dtype=np.float32)
         if not rows:
             return results
-        streams = self._streams_for(lengths)
+        streams, many = self._streams_for(lengths), sum(lengths) > _MUCH
         share = sum(lengths) // streams.count
         chosen = list(batches(lengths, max(_LEAST_PIECES, min(BATCH_PIECES, share))))
 
@@ -114,16 +122,19 @@ class Network:
             ]
             if self._head != "vector":
                 inputs.append(np.minimum(padded([kinds[index] for index in batch], 0), self._config.kinds - 1))
+            if many:
+                self._few.give_way()
             computed = streams.infer(inputs)
             if self._head == "tokens":
                 results[batch, : computed.shape[1]] = computed
             else:
                 results[batch] = computed
 
-        if len(chosen) == 1:
-            fill(chosen[0])
-        else:
-            list(streams.workers.map(fill, reversed(chosen)))  # longest first: so streams end at about the same time
+        with nullcontext() if many else self._few:
+            if len(chosen) == 1:
+                fill(chosen[0])
+            else:
+                list(streams.workers.map(fill, reversed(chosen)))  # longest first: they end at about one time
         return results
 
     def _streams_for(self, lengths: Sequence[int]) -> _Streams:
@@ -149,6 +160,29 @@ class Network:
                 graph = build_graph(self._folder, self._config, self._head, self._width)
                 self._made[streams] = _Streams(_core().compile_model(graph, "CPU", options))
             return self._made[streams]
+
+
+class _Few:
+    """Computations of few texts, for which somebody waits."""
+
+    def __init__(self) -> None:
+        """None so far."""
+        self._lock, self._now, self._last = Lock(), 0, -math.inf
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._now += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._now -= 1
+            self._last = time.monotonic()
+
+    def give_way(self) -> None:
+        """Let them go first, for a while."""
+        until = time.monotonic() + _LONGEST_WAIT
+        while (self._now or time.monotonic() - self._last < _JUST_NOW) and time.monotonic() < until:
+            time.sleep(0.005)
 
 
 class _Streams:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import sys
 from ipaddress import ip_address
 from types import FrameType
 from typing import Any
@@ -15,6 +16,9 @@ from pincite.errors import UsageError
 from pincite.serve.http.connections import Connection
 from pincite.serve.http.options import ServeOptions
 
+# How long a thread that indexes may hold the interpreter while one that answers waits for it: Python's 5 ms come upon a
+# search again at each of its calls into SQLite, the network and the indexes.
+_SWITCH_SECONDS = 0.0005
 _END_SECONDS = 5  # for requests that run when the signal comes
 
 
@@ -89,5 +93,6 @@ def raise_file_limit(files: int) -> None:
 
 def serve(app: FastAPI, opened: socket.socket) -> None:
     """Serve until a signal comes."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
     server: Any = Server(app)
     server.run(sockets=[opened])
