@@ -191,7 +191,7 @@ class Writing:
         self, reports: Iterator[SourceReport], build: Build, then: Callable[[], None] = lambda: None
     ) -> Iterator[SourceReport]:
         """Pass reports on while no other sync runs, and embed what is left."""
-        with self._lock:
+        with self._fresh.held(), self._lock:
             yield from reports
             then()
             self._embed_rest(build)

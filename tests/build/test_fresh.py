@@ -57,6 +57,17 @@ def test_a_long_look_holds_nobody_up_for_long_and_those_who_come_later_not_at_al
     assert fresh.wait(10) < 20
 
 
+def test_while_somebody_writes_nobody_waits_and_nobody_looks() -> None:
+    looks = []
+    fresh = Fresh(lambda: looks.append(1))
+    assert fresh.wait(10) == 0.0
+    with fresh.held():
+        assert 0.0 < fresh.wait(10) < 10
+    assert looks == [1]
+    assert fresh.wait(10) == 0.0
+    assert looks == [1, 1]
+
+
 def test_an_error_is_told_to_all() -> None:
     def fail() -> None:
         raise LibraryReadOnly("no", fix="")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Event, Lock
 
 from pincite.stop import stoppable
@@ -29,13 +30,15 @@ class Fresh:
         self._closed = Event()
         self._look: Future[None] | None = None
         self._began = self._ended = 0.0
+        self._held = 0
         self._seen = -math.inf  # when the last look began that came to its end
 
     def wait(self, seconds: float) -> float:
         """Let the changes on disk that were made before this call be taken in.
 
         Args:
-            seconds: how long they may take; whoever asks while a look has taken longer already does not wait at all.
+            seconds: how long they may take; whoever asks while a look has taken longer already, or while somebody else
+                writes (``held``), does not wait at all.
 
         Returns:
             0.0 when all are in; else the age in seconds of what is, infinite when nothing was looked at yet. They go on
@@ -48,6 +51,8 @@ class Fresh:
         asked = time.monotonic()
         while True:
             with self._lock:
+                if self._held:
+                    return asked - self._seen
                 look = self._look
                 if look is None or (look.done() and not self._rests()):
                     look = self._start()
@@ -60,6 +65,17 @@ class Fresh:
                 return 0.0
             if self._rests():
                 return time.monotonic() - self._seen
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let nobody wait, or look, in the block: a long ``add`` runs, and a look would have to wait for its end."""
+        with self._lock:
+            self._held += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held -= 1
 
     def close(self) -> None:
         """Stop before the next file, and wait until then."""

@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 
@@ -189,3 +190,29 @@ def test_long_questions_and_deep_filters_are_refused(client: httpx.Client) -> No
         assert sent.status_code == (200 if depth == 90 else sent.status_code)
         assert sent.status_code < 500, depth
     assert client.get("/health").status_code == 200
+
+
+def test_requests_over_one_connection_do_not_wait_for_the_clients_acknowledgement(serve: Serve) -> None:
+    url = serve()
+
+    def median(ask: Callable[[], httpx.Response]) -> float:
+        times = []
+        for _ in range(15):
+            started = time.perf_counter()
+            assert ask().status_code == 200
+            times.append(time.perf_counter() - started)
+        return sorted(times)[7]
+
+    with httpx.Client() as kept:
+        kept.get(f"{url.rstrip(chr(47))}/health")
+        over_one = median(lambda: kept.get(f"{url.rstrip(chr(47))}/health"))
+
+    def afresh() -> httpx.Response:
+        with closing(connect(url)) as opened:
+            opened.sendall(head("GET /health HTTP/1.1", "Connection: close"))
+            received = b""
+            while part := opened.recv(65536):
+                received += part
+            return httpx.Response(int(received.split()[1]))
+
+    assert over_one < 4 * median(afresh), "a delayed acknowledgement would take 40 ms"
