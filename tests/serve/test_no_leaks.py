@@ -346,8 +346,8 @@ class Play:
         if whole or self.sees_pdf:
             library.add(self.pdf)
         token = Keys(path).add(self.user.name, self.user.role, sorted(self.user.grants or ()))
-        options = ServeOptions(roots=(self.folder,), fresh_seconds=600)  # or a busy machine would say that it is behind
-        app = create_app(library, keys=Keys(path), options=options)
+        app = create_app(library, keys=Keys(path), options=ServeOptions(roots=(self.folder,)))
+        library.patience = None  # else a busy machine says, now and then, how old is what it searched
         headers = {"authorization": f"Bearer {token}"}
         with TestClient(app, base_url="http://127.0.0.1:8765") as client:
             rng = random.Random(f"{self.seed} {self.user.name}")
