@@ -58,3 +58,34 @@ def test_one_thread_needs_one_network(encoder_folder, monkeypatch):
     encoder.encode(fitting(encoder.pieces, 20, 12, seed=5))
     encoder._network.prepare(many=True)
     assert made(encoder) == {network._ONE_STREAM}
+
+
+def test_few_texts_and_many_take_turns_and_both_come_to_their_end(encoder):
+    many = fitting(encoder.pieces, 60, 80, seed=6)
+    few = fitting(encoder.pieces, 60, 30, seed=7)  # several batches
+    assert sum(encoder.pieces.count(text) for text in many) > network._MANY > 30 * 60
+    expected_many, expected_few = encoder.encode(many), encoder.encode(few)
+    with ThreadPoolExecutor(6) as pool:
+        adds = [pool.submit(encoder.encode, many) for _ in range(2)]
+        questions = [pool.submit(encoder.encode, few) for _ in range(12)]
+        for question in questions:
+            assert np.allclose(question.result(60), expected_few, atol=1e-5)
+        for add in adds:
+            assert np.allclose(add.result(60), expected_many, atol=1e-5)
+
+
+def test_many_wait_for_few_but_not_for_ever():
+    turns, order = network._Turns(), []
+    with ThreadPoolExecutor(1) as pool:
+        with turns.few():
+
+            def add():
+                with turns.many():
+                    order.append("many")
+
+            added = pool.submit(add)
+            order.append("few")
+        added.result(10)
+        assert order == ["few", "many"]
+        turns._few += 1  # somebody who asks all the time, and has just not begun
+        pool.submit(add).result(10)

@@ -6,10 +6,10 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -32,10 +32,12 @@ _MOST_STREAMS = 8
 # One text: all threads together, in 4.5 ms instead of 6.6 on two idle cores, though in 1.3 times the processor time.
 _ONE_STREAM = 1
 _MUCH = 8 * BATCH_PIECES  # from here on it is worth 0.3 s to compile the streams; less work takes what there is
-# Somebody waits for few texts, a question or the sentences of an answer; nobody for the many of an ``add``. So their
-# batches give way while few are computed, or were just now, but never long (bench/speed/serve.py).
-_JUST_NOW = 0.05  # seconds since the last of the few
-_LONGEST_WAIT = 0.15  # seconds that one batch gives way
+# Somebody waits for few texts, a question or the sentences of an answer; nobody for the many of an ``add``. So batches
+# of many wait for the few, but never long, and are small then; beside each other both would take several times as long.
+_MANY = 2 * BATCH_PIECES  # more are many
+_JUST_NOW = 0.05  # seconds since the last of the few, in which more are expected
+_LONGEST_WAIT = 0.1  # seconds that a batch waits
+_LATELY = 2.0  # seconds since the last of the few, in which batches are small
 
 
 class Network:
@@ -71,7 +73,7 @@ class Network:
         self._threads = threads
         self._lock = Lock()  # one thread compiles
         self._made: dict[int, _Streams] = {}
-        self._few = _Few()
+        self._turns = _Turns()
 
     @property
     def precision(self) -> str:
@@ -111,9 +113,10 @@ class Network:
         results = np.zeros((len(rows), *longest, self._width), dtype=np.float32)
         if not rows:
             return results
-        streams, many = self._streams_for(lengths), sum(lengths) > _MUCH
+        streams, many = self._streams_for(lengths), sum(lengths) > _MANY
         share = sum(lengths) // streams.count
-        chosen = list(batches(lengths, max(_LEAST_PIECES, min(BATCH_PIECES, share))))
+        most = _LEAST_PIECES if many and self._turns.lately else BATCH_PIECES
+        chosen = list(batches(lengths, max(_LEAST_PIECES, min(most, share))))
 
         def fill(batch: list[int]) -> None:
             inputs = [
@@ -122,19 +125,20 @@ class Network:
             ]
             if self._head != "vector":
                 inputs.append(np.minimum(padded([kinds[index] for index in batch], 0), self._config.kinds - 1))
-            if many:
-                self._few.give_way()
             computed = streams.infer(inputs)
             if self._head == "tokens":
                 results[batch, : computed.shape[1]] = computed
             else:
                 results[batch] = computed
 
-        with nullcontext() if many else self._few:
-            if len(chosen) == 1:
-                fill(chosen[0])
-            else:
-                list(streams.workers.map(fill, reversed(chosen)))  # longest first: they end at about one time
+        chosen.reverse()  # longest first: so streams end at about the same time
+        width = streams.count if many else len(chosen)
+        for start in range(0, len(chosen), width):
+            with self._turns.many() if many else self._turns.few():
+                if width == 1:
+                    fill(chosen[start])
+                else:  # no thread of these waits for a turn: the others need them
+                    list(streams.workers.map(fill, chosen[start : start + width]))
         return results
 
     def _streams_for(self, lengths: Sequence[int]) -> _Streams:
@@ -162,27 +166,51 @@ class Network:
             return self._made[streams]
 
 
-class _Few:
-    """Computations of few texts, for which somebody waits."""
+class _Turns:
+    """Lets few texts go before many, and neither beside the other."""
 
     def __init__(self) -> None:
-        """None so far."""
-        self._lock, self._now, self._last = Lock(), 0, -math.inf
+        """Nothing runs."""
+        self._changed = Condition()
+        self._few = self._few_run = self._many_run = 0  # few: those that wait, too
+        self._last = -math.inf  # when the last few ended
 
-    def __enter__(self) -> None:
-        with self._lock:
-            self._now += 1
+    @property
+    def lately(self) -> bool:
+        """Whether there were few texts, a moment ago."""
+        return self._few > 0 or time.monotonic() - self._last < _LATELY
 
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._now -= 1
-            self._last = time.monotonic()
+    @contextmanager
+    def few(self) -> Iterator[None]:
+        """Compute few, as soon as no batches of many are being computed."""
+        with self._changed:
+            self._few += 1
+            self._changed.wait_for(lambda: not self._many_run)
+            self._few_run += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._few -= 1
+                self._few_run -= 1
+                self._last = time.monotonic()
+                self._changed.notify_all()
 
-    def give_way(self) -> None:
-        """Let them go first, for a while."""
-        until = time.monotonic() + _LONGEST_WAIT
-        while (self._now or time.monotonic() - self._last < _JUST_NOW) and time.monotonic() < until:
-            time.sleep(0.005)
+    @contextmanager
+    def many(self) -> Iterator[None]:
+        """Compute batches of many when there are no few, or after a while before those that have not begun."""
+        with self._changed:
+            until = time.monotonic() + _LONGEST_WAIT
+            while (self._few or time.monotonic() - self._last < _JUST_NOW) and time.monotonic() < until:
+                self._changed.wait(0.01)
+            self._many_run += 1
+            self._changed.wait_for(lambda: not self._few_run)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._many_run -= 1
+                self._changed.notify_all()
 
 
 class _Streams:
