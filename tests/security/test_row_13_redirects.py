@@ -17,6 +17,7 @@ FETCHERS = {
     "models/endpoint.py": "endpoints of the configuration",
     "models/generators/endpoint.py": "endpoints of the configuration",
     "models/generators/sse.py": "reads a response",
+    "serve/http/connections.py": "those that came to the server",
     "serve/http/run.py": "listens",
 }
 MODULES = {
