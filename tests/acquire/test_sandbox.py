@@ -86,7 +86,7 @@ except SourceTooLarge as error:
 
 @POSIX
 def test_an_abort_with_much_memory_is_told_as_such():
-    # From a small process below a small shell: the system charges a child with what its parent held when it was started.
+    # Below a small shell: the system charges a process with what its parent held when it was started.
     shell = ["sh", "-c", '"$0" -c "$1"; exit $?', sys.executable, ABORTING]
     done = subprocess.run(shell, capture_output=True, text=True, check=True)
     assert "0.5 GiB" in done.stdout
