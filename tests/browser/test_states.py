@@ -130,7 +130,7 @@ def test_filters_labels_versions_and_a_file_that_went_stale(tmp_path: Path, enco
         page.locator(".doc").first.wait_for()
         page.get_by_label("Kind").select_option(label="Web page (1)")
         page.wait_for_function("() => document.querySelectorAll('.doc').length === 1")
-        assert page.locator(".doc .tag.label").inner_text() == "workshop"
+        page.locator(".doc .tag.label", has_text="workshop").wait_for()
         page.get_by_label("Kind").select_option("")
         page.locator(".notice", has_text="1 document is stale").get_by_role("button", name="Show").click()
         page.wait_for_function("() => document.querySelectorAll('.doc').length === 1")
