@@ -58,19 +58,20 @@ def demo(arguments: list[str]) -> int:
     ready = time.monotonic()
     print(f"\nSet up in {ready - started:.0f} s.", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="pincite-demo-") as folder:
-        library = Path(folder) / "demo.pincite"
-        command = [str(BIN / "pincite"), "--library", str(library)]
-        if _run([*command, "add", str(ROOT / "docs"), "--timing"]).returncode != 0:
-            return 1
-        codes = []
-        for question in DEMO_QUESTIONS:
-            print(f"\n$ pincite ask {question!r}", flush=True)
-            codes.append(_run([*command, "ask", question, "--timing"]).returncode)
+        done = demonstrate([str(BIN / "pincite"), "--library", str(Path(folder) / "demo.pincite")])
     print(
         f"\nDone in {time.monotonic() - started:.0f} s, of which setting up {ready - started:.0f} s.", file=sys.stderr
     )
-    # The second question is not in the documents: exit code 1 is the right answer to it.
-    return 0 if codes == [0, 1] else 1
+    return 0 if done else 1
+
+
+def demonstrate(pincite: list[str]) -> bool:
+    """Add docs/ and ask; tell whether each step ended as it must. The pictures of docs/ would need OCR."""
+    codes = [_run([*pincite, "add", str(ROOT / "docs"), "--exclude", "images/", "--timing"]).returncode]
+    for question in DEMO_QUESTIONS:
+        print(f"\n$ pincite ask {question!r}", flush=True)
+        codes.append(_run([*pincite, "ask", question, "--timing"]).returncode)
+    return codes == [0, 0, 1]  # 1: the second question is not in the documents
 
 
 def test(arguments: list[str]) -> int:
