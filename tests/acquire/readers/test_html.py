@@ -154,8 +154,10 @@ def test_hidden_styles(style):
 
 
 @pytest.mark.parametrize(
-    "style", ["font-size:0.8em", "font-size:10px", "opacity:0.5", "left:-10px", "display:block", "color:red"]
-)
+    "style",
+    ["font-size:0.8em", "font-size:10px", "opacity:0.5", "left:-10px", "display:block", "color:red",
+     "clip:rect(0 9px 9px 0)", "clip:rect(1.2.3px)", "clip:rect(2..)"],
+)  # fmt: skip
 def test_styles_that_do_not_hide(style):
     reading = page(f'<p style="{style}">seen</p>')
     assert reading.text == "seen"

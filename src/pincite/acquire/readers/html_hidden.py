@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from pincite.acquire.readers.dom import settable
@@ -37,11 +38,13 @@ def without_hidden(tree: Any) -> int:
     styles = inline
     if sheet:
         styles = {node: {**sheet.get(node, {}), **style} for node, style in inline.items()}
-        if sum(map(_size, _unseen(tree, styles))) > _MOST_HIDDEN * _size(tree):
-            styles = inline
-    count = 0
-    for node in list(_unseen(tree, styles)):
-        count += _size(node)
+    unseen = list(_unseen(tree, styles))
+    count = sum(map(_size, unseen))
+    if sheet and count > _MOST_HIDDEN * _size(tree):
+        styles = inline
+        unseen = list(_unseen(tree, styles))
+        count = sum(map(_size, unseen))
+    for node in unseen:
         _drop(node)
     return count + _without_own(tree, styles, is_known)
 
@@ -74,17 +77,19 @@ def _unseen(tree: Any, styles: dict[Any, _Style]) -> Iterator[Any]:
 def _is_hidden(node: Any, style: _Style) -> bool:
     if node.get("hidden") is not None or style.get("display") == "none" or style.get("visibility") == "hidden":
         return True
+    if not style:  # as nearly all are
+        return False
     if _number(style.get("opacity", "1"))[0] < 0.02:
         return True
     far = ("text-indent", "margin-left", "left", "top", "right")
     if any(_points(style[name]) < _FAR for name in far if name in style):
         return True
     shape = style.get("clip", "") + style.get("clip-path", "")
-    sides = re.findall(r"\d[\d.]*", shape) if shape.startswith("rect(") else ("2",)
+    sides = re.findall(r"\d+(?:\.\d+)?", shape) if shape.startswith("rect(") else ("2",)
     if all(float(side) <= 1 for side in sides) or re.match(r"inset\((?:50|100)%|circle\(0", shape):
         return True
-    small = [name for name in ("width", "height") if _number(style.get(name, ""))[0] <= 1 and "%" not in style[name]]
-    return bool(small) and style.get("overflow") == "hidden"
+    sizes = (_number(style.get(name, "")) for name in ("width", "height"))
+    return style.get("overflow") == "hidden" and any(amount <= 1 and unit != "%" for amount, unit in sizes)
 
 
 def _without_own(tree: Any, styles: dict[Any, _Style], is_known: bool) -> int:
@@ -120,6 +125,7 @@ def _without_own(tree: Any, styles: dict[Any, _Style], is_known: bool) -> int:
 # --- styles
 
 
+@lru_cache(maxsize=1000)  # most pages repeat a few
 def _declared(text: str) -> _Style:
     """Read declarations; the later one counts."""
     found = {}
@@ -149,13 +155,13 @@ def _sheets(tree: Any, nodes: dict[Any, _Style]) -> tuple[dict[Any, _Style], boo
         if not _SIMPLE.fullmatch(selector):
             is_known = is_known and (not any("background" in name for name in style) or bool(_UNSHOWN.search(selector)))
             continue
-        parts = re.findall(r">|[^\s>]+", selector)
-        last = re.findall(r"[.#]?[\w-]+", parts[-1])
-        for node in named[last[-1].lower()] if last else nodes:
+        parts = [re.findall(r">|[.#]?[\w-]+", part) for part in re.findall(r">|[^\s>]+", selector.lower())]
+        wanted = [frozenset(part) for part in parts]
+        for node in named[parts[-1][-1]] if parts[-1] else nodes:
             checks += 1
             if checks > _MOST_CHECKS:
                 return {}, False
-            if _fits(node, parts):
+            if _fits(node, wanted):
                 found[node] |= style
     return found, is_known
 
@@ -186,22 +192,26 @@ def _plain(text: str) -> Iterator[tuple[str, str]]:
             depth, begun = 0, token.end()
 
 
-def _names(node: Any) -> set[str]:
+def _names(node: Any) -> frozenset[str]:
     """Give what selectors can call an element."""
-    classes = {f".{name.lower()}" for name in (node.get("class") or "").split()}
-    return classes | {str(node.tag).lower(), f"#{(node.get('id') or '').lower()}"}
+    return _called(str(node.tag), node.get("class") or "", node.get("id") or "")
 
 
-def _fits(node: Any, parts: list[str]) -> bool:
+@lru_cache(maxsize=1000)  # an ancestor is asked once for each element below and each selector
+def _called(tag: str, classes: str, identifier: str) -> frozenset[str]:
+    return frozenset((tag.lower(), f"#{identifier.lower()}", *(f".{name}" for name in classes.lower().split())))
+
+
+def _fits(node: Any, parts: list[frozenset[str]]) -> bool:
     """Tell whether a selector means an element; of ancestors, the nearest that fits is taken."""
-    if not set(re.findall(r"[.#]?[\w-]+", parts[-1].lower())) <= _names(node):
+    if not parts[-1] <= _names(node):
         return False
     above, rest, direct = node.getparent(), parts[:-1], False
     while rest:
-        if rest[-1] == ">":
+        if rest[-1] == {">"}:
             direct, rest = True, rest[:-1]
             continue
-        while above is not None and not _fits(above, rest[-1:]):
+        while above is not None and not rest[-1] <= _names(above):
             if direct:
                 return False
             above = above.getparent()
@@ -211,6 +221,7 @@ def _fits(node: Any, parts: list[str]) -> bool:
     return True
 
 
+@lru_cache(maxsize=1000)
 def _number(value: str) -> tuple[float, str]:
     """Read a number and its unit; what is none is large, so that nothing is hidden by it."""
     match = re.match(r"([+-]?\d*\.?\d+)\s*(%|[a-z]*)", value)
