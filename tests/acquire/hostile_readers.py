@@ -85,7 +85,7 @@ def _wrong(rest: str, name: str) -> Reading:
 
 
 def _defect(rest: str, name: str) -> Reading:
-    raise ZeroDivisionError("1/0")
+    raise ZeroDivisionError("1/0\n in two lines")
 
 
 def _unsupported(rest: str, name: str) -> Reading:

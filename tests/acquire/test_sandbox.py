@@ -99,7 +99,7 @@ def test_an_answer_has_a_limit_and_a_form():
 
 def test_errors_keep_their_kind_and_defects_are_told():
     assert refused("unsupported", SourceUnsupported) == "It is odd."
-    assert "ZeroDivisionError: 1/0" in refused("defect", SourceUndecodable)
+    assert "ZeroDivisionError: 1/0 in two lines" in refused("defect", SourceUndecodable)
     assert "Panic: index" in refused("panic", SourceUndecodable)
     assert "KeyError" in refused("no_such_command", SourceUndecodable)
 

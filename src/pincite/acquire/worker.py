@@ -68,7 +68,7 @@ def _answer(request: Request, data: bytes) -> dict[str, Any]:
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - a reader's defect (in Rust: a panic) is told to the parent
-        return {"defect": f"{type(error).__name__}: {error}"[:300]}
+        return {"defect": " ".join(f"{type(error).__name__}: {error}".split())[:300]}
     return {"reading": reading_to_wire(value)} if isinstance(value, Reading) else {"value": value}
 
 
