@@ -97,7 +97,7 @@ def test_what_cannot_be_seen_is_counted():
         + look("alike", f">{fill.format('FFFFFF')}", fill.format("ffffff"))
         + look("left", ">", place.format(-5000, 0))
         + look("above", ">", place.format(0, -101))
-        + look("hidden", ">", name='hidden="1"')
+        + look("hidden", 'sz="100">', name='hidden="1"')
         + look("plain", 'sz="1800">', place.format(0, 0))
         + look("white on blue", f">{fill.format('FFFFFF')}", fill.format("0000FF"))
         + look("partly out", ">", place.format(-50, 0))

@@ -67,9 +67,10 @@ def _relation_id(node: Any) -> str:
 def _slide(parts: Parts, part: str, out: list[int]) -> tuple[bool, list[Piece]]:
     """Tell whether a slide is hidden, and give its pieces, its title first; count what cannot be seen."""
     root = parts.xml(part)
-    for node in [node for node in descendants(root, "sp", "r") if _cannot_be_seen(node)]:
-        out[0] += len("".join(text_of(inner).strip() for inner in descendants(node, "t")))
-        node.getparent().remove(node)
+    for kind in ("sp", "r"):  # what is in a hidden object is counted with it
+        for node in [node for node in descendants(root, kind) if _cannot_be_seen(node)]:
+            out[0] += len("".join(text_of(inner).strip() for inner in descendants(node, "t")))
+            node.getparent().remove(node)
     relations = parts.relations(part)
     pieces = list(_shapes(child(root, "cSld", "spTree"), parts, relations))
     pieces.sort(key=lambda piece: piece.kind != "heading")
