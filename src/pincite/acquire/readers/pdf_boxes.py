@@ -83,21 +83,7 @@ def boxes(data: bytes, pages: Sequence[Page], start: int, end: int, *, password:
 def fractions(
     data: bytes, pages: Sequence[Page], start: int, end: int, *, password: str = ""
 ) -> list[tuple[float, float, float, float]]:
-    """Give the boxes around the words of a span as fractions of the page.
-
-    Args:
-        data: the PDF.
-        pages: one page of its reading.
-        start: where the span starts in the text.
-        end: where it ends.
-        password: opens the file if it is encrypted.
-
-    Returns:
-        (left, upper, right, lower), each from 0 to 1, one for each line, in order.
-
-    Raises:
-        SourceError: the file cannot be read, or not in time.
-    """
+    """Give what ``boxes`` gives for one page, as fractions of it: (left, upper, right, lower), each from 0 to 1."""
     found = boxes(data, pages, start, end, password=password)
     if not found:
         return []
