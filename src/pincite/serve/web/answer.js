@@ -207,7 +207,7 @@ function foot(answer, can) {
 }
 
 /** An answer as plain text with its references. */
-export function answerText(answer) {
+function answerText(answer) {
   const notes = answer.citations.map((citation) => `[${citation.number}] ${reference(citation).replaceAll("\\", "")}`);
   return [visible(answer.text), ...(notes.length ? ["", ...notes] : [])].join("\n");
 }

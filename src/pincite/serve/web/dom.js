@@ -59,7 +59,6 @@ const ICONS = {
   menu: "M4 7h16M4 12h16M4 17h16",
   back: "M15 5l-7 7 7 7",
   forward: "M9 5l7 7-7 7",
-  down: "M6 9l6 6 6-6",
   check: "M5 12.5l4.5 4.5L19 7.5",
   half: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z|M12 4a8 8 0 0 0 0 16z",
   cross: "M7 7l10 10M17 7 7 17",

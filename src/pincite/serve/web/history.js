@@ -50,7 +50,7 @@ function row(one, app) {
 }
 
 /** Rename, export or delete one. @param {string} id @param {import("./app.js").App} app */
-export async function manage(id, app) {
+async function manage(id, app) {
   const one = await conversations.load(id);
   if (!one) return;
   const action = await dialog("This conversation", (close) => {
@@ -83,7 +83,7 @@ export async function manage(id, app) {
 }
 
 /** @param {conversations.Conversation} one @param {"md" | "json"} form */
-export function exportAs(one, form) {
+function exportAs(one, form) {
   const [text, type] =
     form === "md" ? [conversations.asMarkdown(one), "text/markdown"] : [conversations.asJson(one), "application/json"];
   const name =

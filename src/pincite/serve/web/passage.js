@@ -62,7 +62,7 @@ async function earlier(place, around) {
  * @param {any} context what `fetchContext` gave
  * @param {{start: number, end: number} | null} marked null marks nothing
  */
-export function contextShown(context, marked) {
+function contextShown(context, marked) {
   const { text, from, passage } = context;
   const piece = (start, end) => visible(cut(text, Math.max(0, start - from), Math.max(0, end - from)));
   const [start, end] = marked ? [marked.start, marked.end] : [passage[0], passage[0]];

@@ -54,8 +54,6 @@ export function closeSide() {
   if (from instanceof HTMLElement && from.isConnected) from.focus();
 }
 
-export const sideOpen = () => now !== null;
-
 document.addEventListener("keydown", (event) => {
   if (!now || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (/** @type {Element} */ (event.target).closest?.("dialog")) return;

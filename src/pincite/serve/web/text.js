@@ -76,7 +76,7 @@ export function documentName(document) {
 }
 
 /** @param {number | string | null | undefined} when nanoseconds, seconds or milliseconds since the epoch, or ISO 8601 */
-export function toDate(when) {
+function toDate(when) {
   if (when === null || when === undefined || when === "") return null;
   let value = /** @type {any} */ (when);
   if (typeof value === "number") value = value > 1e17 ? value / 1e6 : value < 1e11 ? value * 1e3 : value;

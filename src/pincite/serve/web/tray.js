@@ -55,7 +55,7 @@ function share(batch) {
 export function tray(root, app) {
   const cards = new Map();
   const show = () => {
-    for (const batch of batches) {
+    for (const batch of [...batches].reverse()) {
       if (!cards.has(batch)) {
         cards.set(batch, card(batch, app));
         root.prepend(cards.get(batch).node);
@@ -68,10 +68,6 @@ export function tray(root, app) {
       cards.delete(batch);
     }
   };
-  for (const batch of [...batches].reverse()) {
-    cards.set(batch, card(batch, app));
-    root.prepend(cards.get(batch).node);
-  }
   show();
   listeners.add(show);
   return () => listeners.delete(show);
