@@ -157,6 +157,16 @@ def test_what_cannot_be_seen_is_counted():
     assert reading.metadata["hidden_text"] == 4 * len("spanX") + 4 * len("allX") + len("section")
 
 
+@pytest.mark.parametrize(
+    ("size", "is_seen"), [("0pt", False), (".7pt", False), ("1px", False), ("1.1pt", True), ("80%", True)]
+)
+def test_text_of_at_most_a_point_is_not_seen(size, is_seen):
+    more = f'<s:style s:name="S"><s:text-properties f:font-size="{size}"/></s:style>'
+    assert (
+        read(looking('<text:p text:style-name="S">small</text:p>', more=more), "a.fodt", "").text == "small" * is_seen
+    )
+
+
 def test_white_text_on_pages_of_another_colour_is_seen():
     more = '<s:page-layout><s:page-layout-properties f:background-color="#000080"/></s:page-layout>'
     reading = read(looking('<text:p text:style-name="W">seen</text:p>', more=more), "a.fodt", "")

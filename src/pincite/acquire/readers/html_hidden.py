@@ -25,7 +25,7 @@ _NAMES = {"black": _BLACK, "white": _WHITE, "snow": (255, 250, 250), "ivory": (2
           "whitesmoke": (245, 245, 245), "ghostwhite": (248, 248, 255)}  # fmt: skip
 _POINTS = {"px": 0.75, "pt": 1.0, "em": 12.0, "rem": 12.0, "%": 0.12, "ex": 6.0, "": 0.75}  # of a length in each unit
 _FAR = -700.0  # points: what is moved further is off every page
-_LEAST = 1.0  # points, and pixels: letters of that size cannot be read
+LEAST = 1.0  # points, and pixels: letters of that size cannot be read
 _Colour = tuple[int, int, int] | None
 """Red, green and blue from 0 to 255; None: not known."""
 _Style = dict[str, str]
@@ -82,7 +82,7 @@ def _is_hidden(node: Any, style: _Style) -> bool:
     if _number(style.get("opacity", "1"))[0] < 0.02:
         return True
     far = ("text-indent", "margin-left", "left", "top", "right")
-    if any(_points(style[name]) < _FAR for name in far if name in style):
+    if any(points(style[name]) < _FAR for name in far if name in style):
         return True
     shape = style.get("clip", "") + style.get("clip-path", "")
     sides = re.findall(r"\d+(?:\.\d+)?", shape) if shape.startswith("rect(") else ("2",)
@@ -109,12 +109,10 @@ def _without_own(tree: Any, styles: dict[Any, _Style], is_known: bool) -> int:
             ground = None
         if "font-size" in style:
             amount, unit = _number(style["font-size"])
-            size = (
-                size * amount if unit == "em" else size * amount / 100 if unit == "%" else _points(style["font-size"])
-            )
+            size = size * amount if unit == "em" else size * amount / 100 if unit == "%" else points(style["font-size"])
         seen[node] = (colour, ground, size)
         alike = colour and ground and max(abs(a - b) for a, b in zip(colour, ground, strict=True)) < _CONTRAST
-        if alike or size <= _LEAST:
+        if alike or size <= LEAST:
             count += sum(len("".join((text or "").split())) for text in (node.text, *(inner.tail for inner in node)))
             node.text = None
             for inner in node:
@@ -228,7 +226,8 @@ def _number(value: str) -> tuple[float, str]:
     return (float(match[1]), match[2]) if match else (1000.0, "")
 
 
-def _points(value: str) -> float:
+def points(value: str) -> float:
+    """Give a length in points, of a style; one that is not understood is large."""
     amount, unit = _number(value)
     return amount * _POINTS.get(unit, 12.0)
 

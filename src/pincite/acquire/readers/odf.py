@@ -9,6 +9,7 @@ from typing import Any
 from pincite.acquire.package import Package
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, assembled, list_line, paged, rows_text
+from pincite.acquire.readers.html_hidden import LEAST, points
 from pincite.acquire.readers.ooxml import protected
 from pincite.acquire.readers.xml import attribute, child, descendants, local, number, parse_xml
 from pincite.types import Reading, Scalar
@@ -255,8 +256,8 @@ def _looks(roots: list[Any]) -> dict[str, str]:
         elif text is not None:
             colour, size = attribute(text, "color").lower(), attribute(text, "font-size")
             look = {"": look, "#ffffff": "white" if is_white else ""}.get(colour, "" if look == "white" else look)
-            is_tiny = size in ("0pt", "0.5pt", "1pt", "1px", "0.1pt")
-            look = "hidden" if attribute(text, "display") == "none" or is_tiny else look
+            is_hidden = attribute(text, "display") == "none" or points(size) <= LEAST
+            look = "hidden" if is_hidden else look
         if look:
             found[name] = look
     return found
