@@ -9,7 +9,7 @@ from typing import Any
 
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.docx_styles import Numbering, Style, read_styles
-from pincite.acquire.readers.dom import Piece, assembled, list_line, rows_text
+from pincite.acquire.readers.dom import Piece, assembled, join, list_line, rows_text
 from pincite.acquire.readers.ooxml import Parts, chart_pieces, is_on
 from pincite.acquire.readers.xml import attribute, child, descendants, local, number, text_of, value_of
 from pincite.types import Reading
@@ -118,16 +118,11 @@ class _Walk:
         elif style.is_contents:
             self.pieces.append(Piece("furniture", text))
         elif style.is_code:
-            self._join("code", text)
+            join(self.pieces, "code", text)
         elif marker:
-            self._join("list", list_line(text, marker, style.list_level))
+            join(self.pieces, "list", list_line(text, marker, style.list_level))
         else:
             self.pieces.append(Piece("paragraph", text))
-
-    def _join(self, kind: Any, line: str) -> None:
-        """Add a line to the last piece if it is of the kind, or begin one."""
-        last = self.pieces.pop() if self.pieces and self.pieces[-1].kind == kind else None
-        self.pieces.append(Piece(kind, f"{last.text}\n{line}" if last else line))
 
     def table(self, node: Any) -> None:
         """Write a table, a row a line; one that only arranges the page as what is in its cells."""

@@ -155,6 +155,12 @@ def rows_text(rows: Iterable[list[str]]) -> str:
     return "\n".join(lines)
 
 
+def join(pieces: list[Piece], kind: BlockKind, line: str) -> None:
+    """Add a line to the last piece if it is of the kind, or begin one."""
+    last = pieces.pop() if pieces and pieces[-1].kind == kind else None
+    pieces.append(Piece(kind, f"{last.text}\n{line}" if last else line))
+
+
 def list_line(text: str, marker: str, level: int) -> str:
     """Write an item of a list, its further lines below the first one's text.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from pincite.acquire.readers import rtf_words as known
 from pincite.acquire.readers.base import one_line, stem
-from pincite.acquire.readers.dom import Piece, assembled, rows_text
+from pincite.acquire.readers.dom import Piece, assembled, join, rows_text
 from pincite.errors import SourceUndecodable
 from pincite.types import BlockKind, Reading, Scalar
 
@@ -273,14 +273,10 @@ class _Scan:
             self.pieces.append(Piece("heading", f"{'#' * min(6, level)} {label}", level, label))
         elif item:
             marker = item[1] if item[1][-1] in ".)" or item[1].isdecimal() else "-"
-            self._join("list", f"{marker} {text[item.end() :]}")
+            join(self.pieces, "list", f"{marker} {text[item.end() :]}")
         else:
             parts = re.split(r"\n(?:\s*\n)+", text.replace("\u0001", " ").strip())
             self.pieces += [Piece("paragraph", part) for part in parts]
-
-    def _join(self, kind: BlockKind, line: str) -> None:
-        last = self.pieces.pop() if self.pieces and self.pieces[-1].kind == kind else None
-        self.pieces.append(Piece(kind, f"{last.text}\n{line}" if last else line))
 
     def _end_table(self) -> None:
         self.end_row(None)
