@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -75,8 +77,14 @@ def test_few_texts_and_many_take_turns_and_both_come_to_their_end(encoder):
 
 
 def test_many_wait_for_few_but_not_for_ever():
-    turns, order = network._Turns(), []
-    with ThreadPoolExecutor(1) as pool:
+    turns, order, done = network._Turns(), [], threading.Event()
+
+    def ask():
+        while not done.is_set():
+            with turns.few():
+                time.sleep(0.01)
+
+    with ThreadPoolExecutor(3) as pool:
         with turns.few():
 
             def add():
@@ -87,5 +95,42 @@ def test_many_wait_for_few_but_not_for_ever():
             order.append("few")
         added.result(10)
         assert order == ["few", "many"]
-        turns._few += 1  # somebody who asks all the time, and has just not begun
-        pool.submit(add).result(10)
+        asking = [pool.submit(ask) for _ in range(2)]
+        try:
+            pool.submit(add).result(10)
+        finally:
+            done.set()
+        assert [asked.result(10) for asked in asking] == [None, None]
+
+
+def test_few_that_wait_go_before_many_that_have_waited_long_enough(monkeypatch):
+    monkeypatch.setattr(network, "_LONGEST_WAIT", 0.0)
+    turns, order = network._Turns(), []
+
+    def go(turn, name):
+        with turn():
+            order.append(name)
+
+    with ThreadPoolExecutor(2) as pool:
+        with turns.many():
+            asked = pool.submit(go, turns.few, "few")
+            while not turns._few_wait:
+                time.sleep(0.01)
+            added = pool.submit(go, turns.many, "many")
+            with pytest.raises(TimeoutError):
+                added.result(0.1)
+        asked.result(10), added.result(10)
+    assert order == ["few", "many"]
+
+
+def test_who_is_interrupted_while_he_waits_leaves_no_trace(monkeypatch):
+    turns = network._Turns()
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(turns._changed, "wait_for", interrupted)
+    for turn in (turns.few, turns.many):
+        with pytest.raises(KeyboardInterrupt), turn():
+            pass
+    assert not turns.lately and not turns._many_run

@@ -172,45 +172,55 @@ class _Turns:
     def __init__(self) -> None:
         """Nothing runs."""
         self._changed = Condition()
-        self._few = self._few_run = self._many_run = 0  # few: those that wait, too
+        self._few_wait = self._few_run = self._many_run = 0
         self._last = -math.inf  # when the last few ended
 
     @property
     def lately(self) -> bool:
         """Whether there were few texts, a moment ago."""
-        return self._few > 0 or time.monotonic() - self._last < _LATELY
+        return self._are_few_within(_LATELY)
 
     @contextmanager
     def few(self) -> Iterator[None]:
         """Compute few, as soon as no batches of many are being computed."""
         with self._changed:
-            self._few += 1
-            self._changed.wait_for(lambda: not self._many_run)
+            self._few_wait += 1
+            try:
+                self._changed.wait_for(lambda: not self._many_run)
+            finally:
+                self._few_wait -= 1
             self._few_run += 1
         try:
             yield
         finally:
             with self._changed:
-                self._few -= 1
                 self._few_run -= 1
                 self._last = time.monotonic()
                 self._changed.notify_all()
 
     @contextmanager
     def many(self) -> Iterator[None]:
-        """Compute batches of many when there are no few, or after a while before those that have not begun."""
+        """Compute batches of many when there are no few, or after a while before those that have not come yet.
+
+        Never before few that wait: these wait for nothing but many, and would until of many callers none runs.
+        """
+        until = time.monotonic() + _LONGEST_WAIT
         with self._changed:
-            until = time.monotonic() + _LONGEST_WAIT
-            while (self._few or time.monotonic() - self._last < _JUST_NOW) and time.monotonic() < until:
+            while self._few_wait or (self._are_few_within(_JUST_NOW) and time.monotonic() < until):
                 self._changed.wait(0.01)
             self._many_run += 1
-            self._changed.wait_for(lambda: not self._few_run)
         try:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._few_run)
             yield
         finally:
             with self._changed:
                 self._many_run -= 1
                 self._changed.notify_all()
+
+    def _are_few_within(self, seconds: float) -> bool:
+        """Tell whether there are few, or were so many seconds ago."""
+        return self._few_wait + self._few_run > 0 or time.monotonic() - self._last < seconds
 
 
 class _Streams:
