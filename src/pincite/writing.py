@@ -33,6 +33,7 @@ from pincite.store.sqlite.store import open_store
 from pincite.types import Metadata
 
 FAILED = frozenset({"failed"})
+_SPACE = "space of "  # and an encoder's name: the note that tells which vectors are its own
 _EMBEDDED_AT_ONCE = 128  # passages: about a second's work, which a search can wait for
 
 
@@ -47,6 +48,7 @@ class Writing:
         """Open or make the library that the settings name; models are loaded when first needed."""
         self.settings = settings
         self.path = library_path(settings)
+        self.uploads = Uploads(absolute(self.path) / "uploads")
         self.models = Models(
             encoder_name=settings.encoder,
             generator_name=settings.generator,
@@ -69,11 +71,6 @@ class Writing:
         self._fresh = Fresh(self.refresh)
         self._follower: Follower | None = None  # embeds what an interrupted add has left, where the process stays
         self._lock = RLock()  # one sync runs at a time
-
-    @property
-    def uploads(self) -> Uploads:
-        """The files that were uploaded into this library."""
-        return Uploads(absolute(self.path) / "uploads")
 
     def seen_by(self, principal: Principal) -> Self:
         """Give this library as a principal may see and write it; to close it closes nothing.
@@ -327,7 +324,7 @@ class Writing:
         A little of it is embedded at once, more of it only where the process stays, in a thread of its own.
         """
         stays = self.patience is not None and not self._is_view
-        if not self.models.is_begun("encoder"):
+        if not self.models.is_begun("encoder") or self._seem_embedded():
             return
         left = len(self._whole.unembedded(self.models.encoder().fingerprint, _EMBEDDED_AT_ONCE + 1))
         if 0 < left <= _EMBEDDED_AT_ONCE:
@@ -338,12 +335,17 @@ class Writing:
 
     def _embed_rest(self, build: Build) -> None:
         """Embed passages that lack a vector, as after an interruption or a change of encoder."""
-        stats = self.store.stats()
-        is_one = len(stats.spaces) == 1 or not stats.passages
-        unloaded = "encoder" not in self.models.loaded
-        if unloaded and is_one and not any(self.store.unembedded(space, 1) for space in stats.spaces):
-            return  # nothing is missing, and no model has to be loaded to see it
+        if self._seem_embedded():
+            return
         embed_rest(build)
+        note, space = _SPACE + self.models.encoder_name, self.models.encoder().fingerprint
+        if self._whole.note(note) != space:
+            self._whole.note(note, space)
+
+    def _seem_embedded(self) -> bool:
+        """Tell whether no passage lacks a vector, where that can be seen before the encoder is loaded."""
+        space = self._whole.note(_SPACE + self.models.encoder_name)
+        return "encoder" not in self.models.loaded and not self._whole.unembedded(space, 1)
 
 
 def denied() -> AccessDenied:

@@ -15,6 +15,7 @@ import tempfile
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -29,7 +30,7 @@ _ABOUT = ".about.json"
 _COMING = ".coming-"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Uploads:
     """The uploaded files of one library."""
 
@@ -103,8 +104,12 @@ class Uploads:
 
     def _home(self, uri: str) -> tuple[Path, str]:
         """Give the folder of an uploaded file, and what of its URI lies in it, "" if the URI is of no such file."""
-        identifier, _, rest = uri.removeprefix(uri_of(self.folder) + "/").partition("/")
-        return self.folder / identifier, rest if _ID.fullmatch(identifier) else ""
+        identifier, _, rest = uri.removeprefix(self._prefix).partition("/")
+        return (self.folder / identifier, rest) if _ID.fullmatch(identifier) else (self.folder, "")
+
+    @cached_property
+    def _prefix(self) -> str:
+        return uri_of(self.folder) + "/"
 
     def sweep(self) -> None:
         """Delete what was coming when the program ended."""

@@ -47,16 +47,19 @@ def path_of(uri: str) -> Path:
     """
     if not uri.startswith(_SCHEME + "/"):
         raise UsageError(f"{uri!r} is not a file URI.", fix="Give a path, or a URI that begins with file:///.")
-    if os.name == "nt":
-        from urllib.request import url2pathname
-
-        return Path(url2pathname(uri.removeprefix(_SCHEME)))
-    return Path(os.fsdecode(unquote_to_bytes(uri.removeprefix(_SCHEME))))
+    return Path(readable(uri))
 
 
 def readable(uri: str) -> str:
     """Write a URI for people: the path of a file, the decoded address of anything else."""
-    return str(path_of(uri)) if uri.startswith(_SCHEME) else unquote(uri)
+    if not uri.startswith(_SCHEME):
+        return unquote(uri)
+    path = uri.removeprefix(_SCHEME)
+    if os.name == "nt":
+        from urllib.request import url2pathname
+
+        return url2pathname(path)
+    return os.fsdecode(unquote_to_bytes(path))
 
 
 def document_id(uri: str) -> str:
