@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from pincite.errors import PinciteError
 from pincite.reports import STAGES, Ceiling, SourceReport, Why
@@ -134,11 +133,9 @@ def citation_json(citation: Citation) -> dict[str, Any]:
 
 def record_json(record: Any) -> dict[str, Any]:
     """Shape one row of ``Library.list``."""
-    name = unquote(record.source.uri.rstrip("/").rpartition("/")[2]) or record.source.uri
     return {
         "id": record.document_id,
         "uri": record.source.uri,
-        "name": name,
         "title": record.title,
         "version": record.version,
         "status": record.status,
@@ -152,8 +149,13 @@ def record_json(record: Any) -> dict[str, Any]:
         "added": instant(record.added_ns),
         "checked": instant(record.checked_ns),
         "labels": list(record.labels),
-        "stale": record.status == "failed" and record.version > 0,
+        "stale": is_stale(record),
     }
+
+
+def is_stale(record: Any) -> bool:
+    """Tell whether a document's newest state cannot be read, so that an older one is searched."""
+    return record.version > 0 and record.status in ("failed", "unsupported")
 
 
 def instant(nanoseconds: int) -> str | None:

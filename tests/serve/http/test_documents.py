@@ -96,6 +96,22 @@ def test_a_list_is_narrowed_and_counted(client: httpx.Client, library: Library) 
     }
 
 
+def test_what_is_searched_in_an_older_version_is_stale_everywhere(client: httpx.Client, library: Library) -> None:
+    library.add_text("note:old", "Some words.")
+    for status in ("failed", "unsupported"):
+        library.store.put_failure(library.record("note:old").source, status, "It cannot be read now.", "Mend it.")
+        assert [row["uri"] for row in listed(client, stale=True).values()] == ["note:old"]
+        assert client.get("/v1/documents").json()["counts"]["stale"] == 1
+        assert [source["uri"] for source in client.get("/v1/library").json()["stale"]] == ["note:old"]
+
+
+def test_a_passage_names_its_document_as_the_list_does(client: httpx.Client) -> None:
+    finished(client, upload(client, ("Straße.txt", "Eine Straße.")))
+    row = listed(client)["Straße.txt"]
+    [passage] = client.get(f"/v1/documents/{row['id']}/passages").json()["passages"]
+    assert client.get(f"/v1/passages/{passage['passage_id']}").json()["document"] == row
+
+
 def test_a_malformed_query_is_refused(client: httpx.Client) -> None:
     cursors = [{"cursor": cursor} for cursor in ("x", "W10=", "WyJuYW1lIiwgMSwgInUiXQ==")]
     others = [{"limit": 0}, {"limit": 201}, {"sort": "uri"}, {"limit": "x"}, {"stale": "x"}, {"q": "x" * 1_001}]

@@ -31,11 +31,11 @@ from pincite.serve.http.uploads import received
 from pincite.serve.http.work import run
 
 router = APIRouter(tags=["documents"], dependencies=[reading])
-_SORTS: dict[str, Callable[[dict[str, Any]], str | int]] = {
-    "name": lambda row: str(row["name"]).casefold(),
-    "added": lambda row: row["added"] or "",
-    "modified": lambda row: row["modified"] or "",
-    "size": lambda row: int(row["size"]),
+_SORTS: dict[str, Callable[[Any, str], str | int]] = {  # by a record, and the name that people call it by
+    "name": lambda _, name: name.casefold(),
+    "added": lambda record, _: int(record.added_ns),
+    "modified": lambda record, _: int(record.source.modified_ns),
+    "size": lambda record, _: int(record.source.size),
 }
 _ID = re.compile(r"[0-9a-f]{12}")
 _TEXT = 100_000  # characters of a text given at a time, unless fewer are asked for
@@ -90,42 +90,43 @@ async def list_documents(
 ) -> dict[str, Any]:
     """List documents page by page; what comes or goes meanwhile neither repeats nor hides others."""
     after = _after(cursor, sort)
-    wanted = {"status": status, "media_type": media_type, "stale": stale}
 
-    def fits(row: dict[str, Any]) -> bool:
-        words = (row["name"], row["title"], unquote(row["uri"]))
+    def fits(record: Any, name: str) -> bool:
         return (
-            all(value is None or row[field] == value for field, value in wanted.items())
-            and (label is None or label in row["labels"])
-            and (not q or any(q.casefold() in word.casefold() for word in words))
+            status in (None, record.status)
+            and media_type in (None, record.source.media_type)
+            and stale in (None, shapes.is_stale(record))
+            and (label is None or label in record.labels)
+            and (not q or any(q.casefold() in w.casefold() for w in (name, record.title, unquote(record.source.uri))))
         )
 
     def work() -> dict[str, Any]:
-        rows = [document_json(record, library) for record in library.list()]
+        records = library.list()
         key = _SORTS[sort.removeprefix("-")]
-        found = sorted((row for row in rows if fits(row)), key=lambda r: (key(r), r["uri"]), reverse=sort[0] == "-")
+        named = ((record, library.identify(record.source.uri)["name"]) for record in records)
+        found = [((key(*each), each[0].source.uri), each[0]) for each in named if fits(*each)]  # no two URIs are equal
+        found.sort(reverse=sort[0] == "-")
         if after is not None:
             is_behind = tuple.__lt__ if sort[0] == "-" else tuple.__gt__
-            found = [row for row in found if is_behind((key(row), row["uri"]), after)]
+            found = [each for each in found if is_behind(each[0], after)]
         shown = found[:limit]
-        more = len(found) > limit
         page: dict[str, Any] = {
-            "documents": shown,
-            "next": _cursor(sort, key(shown[-1]), shown[-1]["uri"]) if more else None,
+            "documents": [document_json(record, library) for _, record in shown],
+            "next": _cursor(sort, *shown[-1][0]) if len(found) > limit else None,
         }
-        return page if cursor else page | {"counts": _counts(rows)}
+        return page if cursor else page | {"counts": _counts(records)}
 
     return await run(request, work)
 
 
-def _counts(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _counts(records: list[Any]) -> dict[str, Any]:
     """Count all that the caller sees, by what a list can be narrowed to."""
     return {
-        "all": len(rows),
-        "stale": sum(row["stale"] for row in rows),
-        "status": Counter(row["status"] for row in rows),
-        "media_type": Counter(row["media_type"] for row in rows),
-        "labels": Counter(label for row in rows for label in row["labels"]),
+        "all": len(records),
+        "stale": sum(map(shapes.is_stale, records)),
+        "status": Counter(record.status for record in records),
+        "media_type": Counter(record.source.media_type for record in records),
+        "labels": Counter(label for record in records for label in record.labels),
     }
 
 
@@ -140,7 +141,7 @@ def _after(cursor: str | None, sort: str) -> tuple[str | int, str] | None:
         return None
     try:
         of, key, uri = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
-        if of == sort and type(key) is (int if sort.endswith("size") else str) and isinstance(uri, str):
+        if of == sort and type(key) is (str if sort.endswith("name") else int) and isinstance(uri, str):
             return key, uri
     except (ValueError, TypeError):
         pass

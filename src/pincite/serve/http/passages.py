@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 
 from pincite.serve import shapes
+from pincite.serve.http.documents import document_json
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import reading
 from pincite.serve.http.work import run
@@ -23,10 +24,9 @@ async def passage(
     def work() -> dict[str, Any]:
         passage = library.passage(passage_id)
         text = library.document(passage.uri, passage.version).text
-        [record] = [r for r in library.list(passage.uri) if r.source.uri == passage.uri]
         return {
             "passage": shapes.passage_json(passage),
-            "document": shapes.record_json(record),
+            "document": document_json(library.record(passage.uri), library),
             "before": text[max(0, passage.start - around) : passage.start],
             "after": text[passage.end : passage.end + around],
         }
