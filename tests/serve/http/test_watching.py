@@ -55,6 +55,13 @@ def test_a_folder_that_is_gone_says_so_and_what_is_none_is_refused(library: Libr
         assert not client.get("/v1/watch").json()["folders"][0]["watching"]
         for path in (folder, "relative", "/etc/passwd"):
             assert client.post("/v1/watch", json={"path": str(path)}).status_code in (400, 404)
+        folder.mkdir()
+        finished(client, client.post("/v1/watch", json={"path": str(folder)}))
+        [one] = client.get("/v1/watch").json()["folders"]
+        assert (one["watching"], one["reason"]) == (True, "")
+        time.sleep(0.3)  # the system begins to tell
+        (folder / "a.txt").write_text("Written after it was there again.")
+        until(lambda: "a.txt" in listed(client))
 
 
 def test_only_who_sees_everything_follows_folders_and_only_in_the_roots(

@@ -56,9 +56,9 @@ class Watches:
             self._library.store.note(_NOTE, json.dumps(sorted({*self.paths(), path})))
             self._reasons.pop(path, None)
             if path not in self._stops:
-                self._stops[path] = threading.Event()
+                stop = self._stops[path] = threading.Event()
                 target, name = self._run, "pincite-watch"
-                self._threads.append(threading.Thread(target=target, args=(path,), name=name, daemon=True))
+                self._threads.append(threading.Thread(target=target, args=(path, stop), name=name, daemon=True))
                 self._threads[-1].start()
 
     def leave(self, path: str) -> None:
@@ -77,7 +77,7 @@ class Watches:
         return {
             "path": path,
             "documents": documents,
-            "watching": path in self._stops and path not in self._reasons,
+            "watching": path in self._stops,
             "reason": self._reasons.get(path, ""),
         }
 
@@ -89,14 +89,17 @@ class Watches:
         for thread in self._threads:
             thread.join()
 
-    def _run(self, path: str) -> None:
+    def _run(self, path: str, stop: threading.Event) -> None:
         try:
-            for _ in self._library.watch(path, stop=self._stops[path]):
-                if self._stops[path].is_set():
+            for _ in self._library.watch(path, stop=stop):
+                if stop.is_set():
                     return
         except (PinciteError, OSError, RuntimeError) as failure:
             logging.getLogger("pincite.serve").warning("A folder is not followed any more: %s", type(failure).__name__)
-            self._reasons[path] = str(failure)
+            with self._lock:
+                if self._stops.get(path) is stop:  # else it was left meanwhile, and maybe followed anew
+                    del self._stops[path]
+                    self._reasons[path] = str(failure)
 
 
 def add_watches(app: FastAPI) -> None:
