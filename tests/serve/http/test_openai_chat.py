@@ -307,6 +307,14 @@ def test_a_quote_of_code_is_closed_for_programs_that_show_markdown(chat: openai.
         assert words.startswith(more["quote"])
 
 
+def test_an_answer_may_quote_what_is_no_unicode(client: httpx.Client, library: Library) -> None:
+    library.add_text("note:odd", "Zeppelin hangars \ud800 are 200 metres long.", title="odd \udfff")
+    body = ASKED | {"messages": [{"role": "user", "content": "How long are zeppelin hangars?"}]}
+    answered = client.post("/v1/chat/completions", json=body)
+    assert answered.status_code == 200
+    assert "hangars \ud800 are 200" in answered.json()["choices"][0]["message"]["content"]
+
+
 WORDS = st.text(st.characters(codec="utf-16"), max_size=30)
 VERDICTS = st.sampled_from(["supported", "partly", "unsupported", "conflicting"])
 

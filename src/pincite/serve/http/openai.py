@@ -7,14 +7,14 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from pincite.errors import PinciteError
 from pincite.library import Library
 from pincite.serve import shapes
-from pincite.serve.http.errors import Refusal, status_of
+from pincite.serve.http.errors import Json, Refusal, status_of
 from pincite.serve.http.guard import Seen
 from pincite.settings import without_secret
 
@@ -62,7 +62,7 @@ def error_shape(refusal: Refusal) -> dict[str, Any]:
 
 
 def _response(refusal: Refusal) -> Response:
-    return JSONResponse(error_shape(refusal), refusal.status_code, refusal.headers)
+    return Json(error_shape(refusal), refusal.status_code, refusal.headers)
 
 
 def _malformed(failure: RequestValidationError) -> Wrong:

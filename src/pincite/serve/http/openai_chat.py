@@ -9,10 +9,11 @@ from contextlib import closing
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from pincite.serve import shapes
 from pincite.serve.http.audit import audit
+from pincite.serve.http.errors import Json
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import asking
 from pincite.serve.http.openai import Route, Wrong
@@ -55,7 +56,7 @@ async def complete(request: Request, body: Chat, library: Seen) -> Response:
     if body.stream:
         return Chunks(request, lambda: _chunks(body, said, pieces()))
     await run(request, lambda: list(pieces()))
-    return JSONResponse(_whole(body, said))
+    return Json(_whole(body, said))
 
 
 def _head(kind: str, body: Chat) -> dict[str, Any]:
