@@ -19,7 +19,6 @@ from pydantic import Field, ValidationError, model_validator
 from pincite.access import OWNER, Principal
 from pincite.errors import UsageError
 from pincite.library import Library
-from pincite.reports import SourceReport
 from pincite.serve import shapes
 from pincite.serve.http.errors import Refusal
 from pincite.serve.http.guard import Caller, Seen, admin, editor
@@ -190,7 +189,7 @@ async def add_documents(request: Request, library: Seen, principal: Caller) -> R
             "add",
             name,
             principal,
-            lambda job: every(library.taking_in(places, tell=job.tell), job, named(library)),
+            lambda job: every(library.taking_in(places, tell=job.tell), job, library),
             lambda: library.give_up(places),
         )
         try:
@@ -211,10 +210,10 @@ def _adding(body: Add, library: Library, principal: Principal, options: ServeOpt
         url = body.url
         if not options.allow_urls:
             raise Refusal(403, "not_allowed", "This server fetches nothing from the web.", "Upload the document.")
-        return Job("add", url, principal, lambda job: every(library.adding_url(url), job, named(library)))
+        return Job("add", url, principal, lambda job: every(library.adding_url(url), job, library))
     path = permitted(str(body.path), principal, options)
     name = str(body.path)
-    return Job("add", name, principal, lambda job: every(library.adding(path, tell=job.tell), job, named(library)))
+    return Job("add", name, principal, lambda job: every(library.adding(path, tell=job.tell), job, library))
 
 
 def permitted(path: str, principal: Principal, options: ServeOptions) -> Path:
@@ -241,11 +240,6 @@ def permitted(path: str, principal: Principal, options: ServeOptions) -> Path:
         fix = "Upload the files, or let the server be started with --root."
         raise Refusal(403, "not_allowed", "Paths there may not be added.", fix)
     return place
-
-
-def named(library: Library) -> Callable[[SourceReport], dict[str, Any]]:
-    """Give what a job's report says of a source besides."""
-    return lambda report: library.identify(report.uri)
 
 
 @router.get("/v1/documents/{document_id}")
@@ -367,5 +361,5 @@ def retry_document(request: Request, document_id: str, library: Seen, principal:
     if uri.startswith(("http://", "https://")) and not request.app.state.options.allow_urls:
         raise Refusal(403, "not_allowed", "This server fetches nothing from the web.", "Upload the document.")
     name = library.identify(uri)["name"]
-    job = Job("retry", name, principal, lambda job: every(library.again(uri, tell=job.tell), job, named(library)))
+    job = Job("retry", name, principal, lambda job: every(library.again(uri, tell=job.tell), job, library))
     return accepted(jobs_of(request).start(job))

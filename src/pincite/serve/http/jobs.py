@@ -255,7 +255,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if library.uploads.files():
 
             def work(job: Job) -> None:
-                every(library.taking_in(tell=job.tell), job, lambda report: library.identify(report.uri))
+                every(library.taking_in(tell=job.tell), job, library)
 
             app.state.jobs.start(Job("add", "Uploaded files", OWNER, work))
     try:
@@ -318,10 +318,10 @@ async def _events(request: Request, job: Job) -> AsyncIterator[bytes]:
 
 def _may_see(principal: Principal, job: Job) -> bool:
     """Tell whether someone may see a job: he started it, or nothing is hidden from him."""
-    return job.principal == principal or (principal.may("admin") and principal.grants is None)
+    return job.principal == principal or principal.is_owner
 
 
-def every(work: Iterator[SourceReport], job: Job, named: Callable[[SourceReport], dict[str, Any]]) -> None:
-    """Run through the reports of a piece of work, and tell the job of each."""
+def every(work: Iterator[SourceReport], job: Job, library: Library) -> None:
+    """Run through the reports of a piece of work, and tell the job of each and of the name of its source."""
     for report in work:
-        job.report(report, **named(report))
+        job.report(report, **library.identify(report.uri))

@@ -8,7 +8,6 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -144,7 +143,7 @@ def watch_folder(request: Request, body: Watch, principal: Admin) -> Response:
     watches: Watches = request.app.state.watches
 
     def work(job: Job) -> None:
-        every(library.adding(Path(path), tell=job.tell), job, lambda report: library.identify(report.uri))
+        every(library.adding(path, tell=job.tell), job, library)
         watches.follow(str(path))
 
     return accepted(jobs_of(request).start(Job("add", str(path), principal, work)))
