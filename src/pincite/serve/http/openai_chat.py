@@ -19,6 +19,7 @@ from pincite.serve.http.limits import asking
 from pincite.serve.http.openai import Route, Wrong
 from pincite.serve.http.openai_requests import Chat
 from pincite.serve.http.openai_text import Piece, Spoken
+from pincite.serve.http.requests import QUESTION_CHARS
 from pincite.serve.http.work import EventStream, run
 
 router = APIRouter(tags=["openai"], route_class=Route, dependencies=[asking])
@@ -37,9 +38,8 @@ async def complete(request: Request, body: Chat, library: Seen) -> Response:
     """Answer the last message from the documents; with ``stream`` sentence by sentence, each when it is checked."""
     body.check(library)
     question, history = body.conversation()
-    most = request.app.state.options.question_chars
-    if len(question) > most:
-        raise Wrong("messages", f"The question is longer than {most:,} characters.", "Ask in fewer words.")
+    if len(question) > QUESTION_CHARS:
+        raise Wrong("messages", f"The question is longer than {QUESTION_CHARS:,} characters.", "Ask in fewer words.")
     notes = body.pincite.footnotes
     said = Spoken(footnotes=request.app.state.options.footnotes if notes is None else notes, stops=body.stops())
 

@@ -23,8 +23,6 @@ class ServeOptions:
     upload_bytes: int = 2_000_000_000  # all files of one upload
     file_bytes: int = 200_000_000  # each of them
     upload_files: int = 2_000
-    question_chars: int = 10_000
-    text_chars: int = 200_000  # of a text to be checked
     head_seconds: float = 10.0  # until the head of a request is there
     body_seconds: float = 30.0  # until its body is there, and one more for each 10 kB of it
     connections: int = 1_000  # at the same time

@@ -11,7 +11,8 @@ from pincite.types import Citation, Turn
 
 Value = str | bool | int | float
 Mode = Literal["hybrid", "vector", "keyword"]
-Question = Annotated[str, Field(min_length=1, max_length=10_000, description="Any text.")]
+QUESTION_CHARS = 10_000
+Question = Annotated[str, Field(min_length=1, max_length=QUESTION_CHARS, description="Any text.")]
 
 
 class Body(BaseModel):
@@ -136,35 +137,35 @@ class TurnBody(Body):
         return Turn(self.question, self.answer, tuple(c.citation() for c in self.citations))
 
 
-class Search(Body):
-    """A question to search with."""
-
+class _Asked(Body):
     question: Question
-    limit: int | None = Field(None, ge=1, le=1_000)
     mode: Mode | None = None
     where: Where | None = None
     history: list[TurnBody] = Field([], max_length=50)
-    explain: bool = False
 
     def options(self) -> dict[str, Any]:
         """Give what ``Library.search`` and ``Library.stream`` have in common."""
-        return _options(self.mode, self.where, self.history)
+        where = None if self.where is None else self.where.filter()
+        return {"mode": self.mode, "where": where, "history": [turn.turn() for turn in self.history]}
 
 
-class Ask(Body):
+class Search(_Asked):
+    """A question to search with."""
+
+    limit: int | None = Field(None, ge=1, le=1_000)
+    explain: bool = False
+
+
+class Ask(_Asked):
     """A question to answer."""
 
-    question: Question
     stream: bool = False
     extract: bool = False
     policy: Literal["flag", "drop", "strict"] | None = None
-    mode: Mode | None = None
-    where: Where | None = None
-    history: list[TurnBody] = Field([], max_length=50)
 
     def options(self) -> dict[str, Any]:
         """Give the options of ``Library.stream``."""
-        return _options(self.mode, self.where, self.history) | {"extract": self.extract, "policy": self.policy}
+        return super().options() | {"extract": self.extract, "policy": self.policy}
 
 
 class Check(Body):
@@ -181,12 +182,3 @@ class Why(Body):
     question: Question
     target: str = Field(min_length=1, max_length=10_000, description="A URI, or a document's id.")
     quote: str = Field("", max_length=10_000)
-
-
-def _options(mode: str | None, where: Where | None, history: list[TurnBody]) -> dict[str, Any]:
-    """Turn what all questions have in common into the library's terms."""
-    return {
-        "mode": mode,
-        "where": None if where is None else where.filter(),
-        "history": [turn.turn() for turn in history],
-    }
