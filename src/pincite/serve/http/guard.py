@@ -107,7 +107,6 @@ def _at_least(role: Role) -> Callable[[Request, Principal], Principal]:
     return check
 
 
-Editor = Annotated[Principal, Depends(_at_least("editor"))]
 Admin = Annotated[Principal, Depends(_at_least("admin"))]
 editor = Depends(_at_least("editor"))
 admin = Depends(_at_least("admin"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from pincite import __version__
+from pincite.serve import shapes
 from pincite.serve.http.guard import Caller, Seen
 from pincite.settings import without_secret
 
@@ -56,7 +56,7 @@ def library(library: Seen) -> dict[str, Any]:
         "passages": stats.passages,
         "embedded": max(stats.spaces.values(), default=0),
         "languages": list(stats.languages),
-        "stale": [asdict(source) for source in library._stale()],
+        "stale": shapes.stale_json(library._stale()),
         "models": {kind: without_secret(getattr(settings, kind)) for kind in _KINDS},
         "settings": {name: getattr(settings, name) for name in _SETTINGS},
     }

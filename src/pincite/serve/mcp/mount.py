@@ -6,7 +6,7 @@ The SDK takes half a second to import, so nothing of it is touched before the fi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,10 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from pincite.access import OWNER, Principal
-from pincite.errors import PinciteError, UsageError
+from pincite.errors import UsageError
 from pincite.serve.http.audit import audit
 from pincite.serve.http.errors import Refusal
+from pincite.serve.http.work import still_served
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -111,10 +112,9 @@ def _caller(app: FastAPI, context: Any) -> Caller:
     options, roots = app.state.options, None if principal == OWNER else app.state.options.roots
     writes = principal.may("editor") and not options.read_only and roots != ()
     call = Call(app.state.library.seen_by(principal), roots)
-    gone = partial(_gone, app, context.request.state.still_allowed)
-    return Caller(
-        call, tools(read_only=not writes), partial(_place, app), gone, partial(_written_down, context.request)
-    )
+    request = context.request
+    offered, gone = tools(read_only=not writes), lambda: not still_served(request)
+    return Caller(call, offered, partial(_place, app), gone, partial(_written_down, request))
 
 
 def _written_down(request: Request, arguments: Any, result: dict[str, Any]) -> None:
@@ -132,14 +132,6 @@ def _uris(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         yield from [value["uri"]] if "uri" in value else []
         yield from _uris(list(value.values()))
-
-
-def _gone(app: FastAPI, still_allowed: Callable[[], bool]) -> bool:
-    """Tell whether the server ends, or the key does not count any more; keys that cannot be read let nobody in."""
-    try:
-        return app.state.stopping.is_set() or not still_allowed()
-    except (PinciteError, Refusal):
-        return True
 
 
 @asynccontextmanager
