@@ -17,10 +17,11 @@ STREAMS = ("/mcp",)  # a GET there waits for events
 
 def routes() -> list[tuple[str, str]]:
     """Every method and template of the server, those of the page and of other protocols too."""
-    return sorted(set(_routes(create_app(Library.__new__(Library)))))
+    return sorted(set(routes_of(create_app(Library.__new__(Library)))))
 
 
-def _routes(app: Any) -> Iterator[tuple[str, str]]:
+def routes_of(app: Any) -> Iterator[tuple[str, str]]:
+    """List all routes, those of included routers and those that are in no schema too."""
     pending = list(app.routes)
     while pending:
         route = pending.pop()

@@ -33,6 +33,7 @@ from pincite.serve.mcp.tools import Call, tools
 from pincite.store.hashing import source_id
 from tests.access_worlds import WORDS, Made, documents, library_of
 from tests.fakes import HashEncoder
+from tests.security.routes import routes_of
 
 CASES = 480  # in each run of the tests
 MANY = 10_000
@@ -291,17 +292,6 @@ TOOLS: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "list": lambda scene: {"target": scene.rng.choice((None, scene.rng.choice(scene.made).uri, scene.pdf))},
     "add": lambda scene: {"paths": [scene.rng.choice((scene.pdf.removeprefix("file://"), "/none"))]},
 }
-
-
-def routes_of(app: Any) -> Iterator[tuple[str, str]]:
-    """List all routes, those of included routers and those that are in no schema too."""
-    pending = list(app.routes)
-    while pending:
-        route = pending.pop()
-        pending += getattr(getattr(route, "original_router", None), "routes", [])
-        for method in getattr(route, "methods", None) or ():
-            if method not in ("HEAD", "OPTIONS"):
-                yield method, route.path
 
 
 def test_row_21_no_route_and_no_tool_is_left_out(library: Library) -> None:
