@@ -335,17 +335,17 @@ class Writing:
 
     def _embed_rest(self, build: Build) -> None:
         """Embed passages that lack a vector, as after an interruption or a change of encoder."""
-        if self._seem_embedded():
-            return
-        embed_rest(build)
-        note, space = _SPACE + self.models.encoder_name, self.models.encoder().fingerprint
-        if self._whole.note(note) != space:
-            self._whole.note(note, space)
+        if not self._seem_embedded():
+            embed_rest(build)
+        encoder, note = self.models.loaded.get("encoder"), _SPACE + self.models.encoder_name
+        if encoder and self._whole.note(note) != encoder.fingerprint:
+            self._whole.note(note, encoder.fingerprint)
 
     def _seem_embedded(self) -> bool:
-        """Tell whether no passage lacks a vector, where that can be seen before the encoder is loaded."""
-        space = self._whole.note(_SPACE + self.models.encoder_name)
-        return "encoder" not in self.models.loaded and not self._whole.unembedded(space, 1)
+        """Tell whether no passage lacks a vector, without waiting for the encoder: a note says which space is its."""
+        encoder = self.models.loaded.get("encoder")
+        space = encoder.fingerprint if encoder else self._whole.note(_SPACE + self.models.encoder_name)
+        return not self._whole.unembedded(space, 1)
 
 
 def denied() -> AccessDenied:

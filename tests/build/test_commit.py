@@ -13,6 +13,7 @@ from pincite import writing
 from pincite.build import ahead, commit
 from pincite.build.outdated import newer_readers
 from pincite.errors import ModelError
+from pincite.models import lazy
 from pincite.reports import Pace
 from tests.fakes import HashEncoder
 
@@ -201,6 +202,32 @@ def test_a_search_embeds_the_little_that_an_interrupted_add_has_left(tmp_path, e
         assert opened.search("unique3", refresh=False).stale
         assert opened.search("unique3").stale == ()
         assert opened.store.unembedded("later", 1) == [] and later.encoded == 5 + 2
+
+
+def test_an_add_that_changes_nothing_embeds_all_for_another_encoder(tmp_path, encoder_folder):
+    docs, other = folder(tmp_path / "docs", 3), tmp_path / "other"
+    other.symlink_to(encoder_folder)
+    for name in (encoder_folder, other):
+        with pincite.open(tmp_path / "l.pincite", encoder=str(name), generator="none") as opened:
+            opened.add(docs)
+            assert opened.search("unique2", refresh=False).stale == ()
+        with pincite.open(tmp_path / "l.pincite", encoder=str(name), generator="none") as again:
+            again.add(docs)
+            assert "encoder" not in again.models.loaded, "nothing is missing, and no model has to be loaded to see it"
+
+
+def test_a_search_takes_changes_in_before_the_encoder_is_there(tmp_path, encoder_folder, monkeypatch):
+    docs, loading = folder(tmp_path / "docs", 3), threading.Event()
+    with pincite.open(tmp_path / "l.pincite", encoder=str(encoder_folder), generator="none") as opened:
+        opened.add(docs)
+    load = lazy.load_encoder
+    monkeypatch.setattr(lazy, "load_encoder", lambda *given, **how: loading.wait(10) and load(*given, **how))
+    with pincite.open(tmp_path / "l.pincite", encoder=str(encoder_folder), generator="none") as opened:
+        opened.models.begin("encoder")
+        opened.refresh()
+        assert "encoder" not in opened.models.loaded
+        loading.set()
+        assert opened.search("unique2").hits
 
 
 def test_more_of_it_is_left_to_the_next_add(tmp_path, monkeypatch):

@@ -48,6 +48,7 @@ class Models:
     def use(self, **models: object) -> None:
         """Take the models that are given as objects, by kind; for names and None, the settings' are loaded."""
         self.loaded = {kind: model for kind, model in models.items() if not isinstance(model, str | None)}
+        self.encoder_name = "" if "encoder" in self.loaded else self.encoder_name
 
     def begin(self, kind: Literal["encoder", "generator"]) -> None:
         """Begin to load a model in the background: who asks for it waits less, and gets the error if there is one."""
