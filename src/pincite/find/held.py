@@ -102,9 +102,8 @@ def _never_taken_in(base: Why, store: Store) -> Why:
     """Say why the catalogue does not have a document."""
     missing = replace(base, stage="document_missing", fix="Add it: pincite add PATH.")
     followed = roots(store)
-    if (
-        not base.uri.startswith("file:///") or not followed
-    ):  # the disk is no answer to who does not see what is followed
+    # The disk is no answer to who does not see what is followed.
+    if not base.uri.startswith("file:///") or not followed:
         return replace(missing, reason="The library holds nothing by this name.")
     path = path_of(base.uri)
     if not os.path.lexists(path):
