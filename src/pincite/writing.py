@@ -41,6 +41,9 @@ def silent(_: Pace) -> None:
     """Tell nobody."""
 
 
+_TAKEN_IN = ("indexed", "updated", "removed")
+
+
 class Writing:
     """Documents that come, change and go. ``Library`` adds the questions."""
 
@@ -68,7 +71,7 @@ class Writing:
         self._is_view = False
         self.password = os.environ.get("PINCITE_PASSWORD", "")  # of encrypted documents; kept in memory only
         self.patience: float | None = None  # seconds that a question waits for changes on disk; None: until they are in
-        self._fresh = Fresh(self.refresh)
+        self._fresh = Fresh(lambda: any(report.status in _TAKEN_IN for report in self.refresh().sources))
         self._follower: Follower | None = None  # embeds what an interrupted add has left, where the process stays
         self._lock = RLock()  # one sync runs at a time
 

@@ -17,11 +17,12 @@ from pincite.stop import Stopped, check_stop
 def test_many_share_a_look_and_each_sees_what_was_there_when_he_asked() -> None:
     looks, disk, seen, lock = [], [0], [0], threading.Lock()
 
-    def look() -> None:
+    def look() -> bool:
         looks.append(1)
         there = disk[0]
         time.sleep(0.02)
-        seen[0] = there
+        changed, seen[0] = there != seen[0], there
+        return changed
 
     fresh = Fresh(look)
 
@@ -38,7 +39,7 @@ def test_many_share_a_look_and_each_sees_what_was_there_when_he_asked() -> None:
 
 def test_after_a_long_look_comes_a_pause_in_which_the_age_is_told() -> None:
     looks = []
-    fresh = Fresh(lambda: (looks.append(1), time.sleep(0.2)))
+    fresh = Fresh(lambda: bool(looks.append(1) or time.sleep(0.2)))
     began = time.monotonic()
     assert fresh.wait(10) == 0.0
     age = fresh.wait(10)
@@ -57,9 +58,22 @@ def test_a_long_look_holds_nobody_up_for_long_and_those_who_come_later_not_at_al
     assert fresh.wait(10) < 20
 
 
+def test_after_a_long_look_that_took_something_in_comes_no_pause() -> None:
+    looks = []
+
+    def look() -> bool:
+        looks.append(1)
+        time.sleep(0.2)
+        return True
+
+    fresh = Fresh(look)
+    assert [fresh.wait(10) for _ in range(3)] == [0.0] * 3
+    assert len(looks) == 3
+
+
 def test_while_somebody_writes_nobody_waits_and_nobody_looks() -> None:
     looks = []
-    fresh = Fresh(lambda: looks.append(1))
+    fresh = Fresh(lambda: bool(looks.append(1)))
     assert fresh.wait(10) == 0.0
     with fresh.held():
         assert 0.0 < fresh.wait(10) < 10
@@ -69,7 +83,7 @@ def test_while_somebody_writes_nobody_waits_and_nobody_looks() -> None:
 
 
 def test_an_error_is_told_to_all() -> None:
-    def fail() -> None:
+    def fail() -> bool:
         raise LibraryReadOnly("no", fix="")
 
     fresh = Fresh(fail)
@@ -81,7 +95,7 @@ def test_an_error_is_told_to_all() -> None:
 def test_closing_stops_a_look() -> None:
     began = threading.Event()
 
-    def endless() -> None:
+    def endless() -> bool:
         began.set()
         while True:
             check_stop()

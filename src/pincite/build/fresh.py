@@ -12,24 +12,26 @@ from threading import Event, Lock
 from pincite.stop import stoppable
 
 # A look of up to so many seconds is taken whenever somebody asks. After a longer one comes a pause, so many times as
-# long as it and at most so long; who asks then is told how old is what he sees.
+# long as it and at most so long; who asks then is told how old is what he sees. A look that took something in says
+# little of how long the next one takes.
 _SHORT, _TIMES, _MOST = 0.05, 10, 5.0
 
 
 class Fresh:
     """Looks at the disk when somebody asks, never twice at a time: many who ask share the next look."""
 
-    def __init__(self, refresh: Callable[[], object]) -> None:
+    def __init__(self, refresh: Callable[[], bool]) -> None:
         """Start nothing yet.
 
         Args:
-            refresh: brings the library up to date; it looks whether it is to stop (``pincite.stop``).
+            refresh: brings the library up to date, and tells whether anything had changed; it looks whether it is to
+                stop (``pincite.stop``).
         """
         self._refresh = refresh
         self._lock = Lock()
         self._closed = Event()
         self._look: Future[None] | None = None
-        self._began = self._ended = 0.0
+        self._began = self._ended = self._took = 0.0
         self._held = 0
         self._seen = -math.inf  # when the last look began that came to its end
 
@@ -93,14 +95,15 @@ class Fresh:
 
     def _rests(self) -> bool:
         """Tell whether it is too soon to look again."""
-        took = self._ended - self._began
-        return took > _SHORT and time.monotonic() - self._ended < min(_MOST, _TIMES * took)
+        return self._took > _SHORT and time.monotonic() - self._ended < min(_MOST, _TIMES * self._took)
 
     def _run(self, began: float) -> None:
         """Look once."""
+        changed = False
         try:
             with stoppable(self._closed.is_set):
-                self._refresh()
+                changed = self._refresh()
             self._seen = began
         finally:
             self._ended = time.monotonic()
+            self._took = 0.0 if changed else self._ended - began
