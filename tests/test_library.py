@@ -181,6 +181,7 @@ def test_an_unreadable_file_keeps_its_last_version_and_is_stale(
     assert result.hits[0].text.startswith("LoRA adds")
     assert [(Path(s.uri).name, s.version) for s in result.stale] == [("lora.md", 1)]
     assert library.ask(QUESTION).stale == result.stale
+    assert library.why(QUESTION, folder / "lora.md").stale == result.stale
     monkeypatch.undo()
     assert library.search("something new", mode="keyword").hits
     assert library.search("something new", mode="keyword").stale == ()

@@ -235,7 +235,7 @@ class Library(Holdings):
         from pincite.measure.ceiling import why
 
         asked = self.asked(question, **options)
-        return why(Target(self.uri(target), quote), asked, self.store)
+        return replace(why(Target(self.uri(target), quote), asked, self.store), stale=asked.answer.stale)
 
     def terms(self, question: str, passage: Passage) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Tell which terms of a question a passage has, and which it lacks, as keyword search sees them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pincite.types import Hit, Status
+from pincite.types import Hit, StaleSource, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +154,7 @@ class Why:
     lacking: tuple[str, ...] = ()  # and those that it lacks
     ahead: tuple[Hit, ...] = ()  # what was found instead, best first
     nearest: str = ""  # when the words are not in the text: what comes closest
+    stale: tuple[StaleSource, ...] = ()  # what the search that was looked at could not vouch for
 
     @property
     def found(self) -> bool:

@@ -188,6 +188,7 @@ def why_json(why: Why) -> dict[str, Any]:
         "lacking": why.lacking,
         "ahead": [hit_json(hit) for hit in why.ahead],
         "nearest": why.nearest or None,
+        "stale": stale_json(why.stale),
     }
 
 

@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(why: Why) -> None:
     """Show a diagnosis for people: the stage, then reason, places, and what came before."""
+    render.warn_stale(why.stale)
     label, meaning = STAGES[why.stage]
     render.say(f"{label.upper()}: {render.shown_path(why.uri)}")
     render.say(f"  {meaning}\n  {why.reason}")

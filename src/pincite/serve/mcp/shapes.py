@@ -221,6 +221,7 @@ class WhyResult(Result):
     passages: list[str]
     ahead: list[Found]
     nearest: str | None
+    stale: list[Stale]
 
 
 class Listed(Result):

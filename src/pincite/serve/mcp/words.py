@@ -62,7 +62,7 @@ def explained(result: WhyResult) -> str:
     """Write where a document was lost."""
     fix = [f"To do: {result.fix}"] if result.fix else []
     ahead = ["Found instead:", *_passages(result.ahead)] if result.ahead else []
-    return _joined([f"{result.stage}: {result.reason}", *fix, *ahead])
+    return _joined([f"{result.stage}: {result.reason}", *fix, *ahead, *_stale(result.stale)])
 
 
 def listed(result: ListResult) -> str:
