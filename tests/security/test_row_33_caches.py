@@ -15,7 +15,9 @@ QUESTION = "When was the Alder weir built?"
 CACHES = {
     "acquire/readers/code_definitions.py": {"_parser"},
     "acquire/readers/docling.py": {"_converter"},
+    "acquire/readers/html_hidden.py": {"_called", "_declared", "_number"},  # of a style's own words, in the child
     "acquire/recognise.py": {"program", "_languages"},
+    "acquire/uploads.py": {"_prefix"},  # of the folder that a library was opened with
     "find/analyze.py": {"_kept"},
     "find/stems.py": {"stem", "_stemmer"},
     "ground/verify.py": {"calibration"},
