@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from pincite.access import Role
 from pincite.acquire.fetch_url import fetch_url
 from pincite.build import web
 from pincite.library import Library
@@ -295,12 +296,15 @@ def test_the_person_at_the_machine_adds_any_folder(client: httpx.Client, folder:
     assert (missing["state"], missing["error"]["code"]) == ("failed", "path_missing")
 
 
-def test_row_03_holders_of_keys_add_only_what_lies_in_the_roots(serve, library: Library, folder: Path) -> None:
+@pytest.mark.parametrize(("name", "role"), [("e", "editor"), ("owner", "admin")])
+def test_row_03_holders_of_keys_add_only_what_lies_in_the_roots(
+    serve, library: Library, folder: Path, name: str, role: Role
+) -> None:
     (folder / "inside").mkdir()
     (folder / "inside" / "a.txt").write_text("Some words.")
     (folder / "inside" / "link.md").symlink_to(folder / "cats.md")
     keys = Keys(library.path)
-    headers = {"authorization": f"Bearer {keys.add('e', 'editor', None)}"}
+    headers = {"authorization": f"Bearer {keys.add(name, role, None)}"}
     with httpx.Client(base_url=serve(keys=keys, roots=(folder / "inside",)), headers=headers, timeout=20) as client:
         outside = [
             folder,

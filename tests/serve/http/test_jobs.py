@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pincite.access import OWNER
+from pincite.access import OWNER, Principal
 from pincite.build import ahead
 from pincite.library import Library
 from pincite.serve.http.errors import Refusal
@@ -124,6 +124,20 @@ def test_only_so_many_jobs_wait() -> None:
     with pytest.raises(Refusal) as caught:
         jobs.start(Job("add", "one too many", OWNER, lambda job: None))
     assert caught.value.status_code == 429
+    opened.set()
+    jobs.close()
+
+
+def test_one_key_leaves_places_among_the_jobs_for_others() -> None:
+    opened, jobs, greedy = threading.Event(), Jobs(0.5), Principal("greedy", "editor")
+    blocked = jobs.start(Job("add", "blocks", greedy, lambda job: opened.wait(20)))  # type: ignore[arg-type]
+    while blocked.state != "running":
+        time.sleep(0.01)
+    for number in range(QUEUED // 2):
+        jobs.start(Job("add", str(number), greedy, lambda job: None))
+    with pytest.raises(Refusal, match=f"{QUEUED // 2} jobs"):
+        jobs.start(Job("add", "one too many", greedy, lambda job: None))
+    jobs.start(Job("add", "another's", Principal("other", "editor"), lambda job: None))
     opened.set()
     jobs.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -13,7 +14,10 @@ from contextlib import closing, suppress
 import httpx
 import pytest
 
+from pincite.access import Principal
 from pincite.library import Library
+from pincite.serve.http.limits import Gate
+from pincite.serve.keys import Keys
 from tests.serve.http.conftest import Serve
 
 JSON = {"content-type": "application/json"}
@@ -180,6 +184,57 @@ def test_too_many_questions_are_refused_and_health_answers(
     assert again.status_code == 200, "every place was given back"
 
 
+def test_one_key_leaves_places_for_others(serve: Serve, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = Keys(library.path)
+    greedy, other = ({"authorization": f"Bearer {keys.add(name)}"} for name in ("greedy", "other"))
+    held = Held(library, monkeypatch)
+    url = serve(keys=keys, asks=2, queue=4, key_share=0.5).rstrip("/")
+
+    def ask(key: dict[str, str]) -> httpx.Response:
+        return httpx.post(f"{url}/v1/ask", json={"question": "bread?"}, headers=key, timeout=30)
+
+    with ThreadPoolExecutor(10) as pool:
+        asked = [pool.submit(ask, greedy) for _ in range(6)]
+        assert held.inside.acquire(timeout=10)
+        while sum(future.done() for future in asked) < 3:  # 1 runs, 2 wait
+            time.sleep(0.01)
+        assert not held.inside.acquire(timeout=0.2), "a second one of this key runs"
+        others = pool.submit(ask, other)
+        assert held.inside.acquire(timeout=10), "the place that is left is the other's"
+        held.go.set()
+    assert others.result().status_code == 200
+    assert sorted(future.result().status_code for future in asked) == [200] * 3 + [429] * 3
+    refused = next(future.result() for future in asked if future.result().status_code == 429)
+    assert int(refused.headers["retry-after"]) >= 1
+    assert refused.json()["error"]["message"].startswith("This key has too many")
+
+
+def test_a_free_place_goes_to_the_key_that_has_the_fewest_and_none_is_lost() -> None:
+    order: list[str] = []
+
+    async def one(gate: Gate, who: str, left: asyncio.Event) -> None:
+        async with gate.place(Principal(who)):
+            order.append(who)
+            await left.wait()
+
+    async def play() -> None:
+        gate, first, later = Gate(3, 9, 1.0), asyncio.Event(), asyncio.Event()
+        asked = [asyncio.create_task(one(gate, who, first if who == "a" else later)) for who in "aaaaabc"]
+        await asyncio.sleep(0)
+        assert (order, gate.inside) == (["a", "a", "a"], 7)
+        asked[3].cancel()  # while it waits
+        first.set()
+        for _ in range(9):
+            await asyncio.sleep(0)
+        assert order[3:5] == ["b", "c"], "before the fifth of the first key"
+        asked[5].cancel()  # while it runs
+        later.set()
+        await asyncio.gather(*asked, return_exceptions=True)
+        assert gate.inside == 0 and sorted(order) == list("aaaabc")
+
+    asyncio.run(play())
+
+
 def test_long_questions_and_deep_filters_are_refused(client: httpx.Client) -> None:
     assert client.post("/v1/search", json={"question": "x" * 10_001}).status_code == 422
     assert client.post("/v1/search", json={"question": "x", "limit": 0}).status_code == 422
@@ -195,17 +250,17 @@ def test_long_questions_and_deep_filters_are_refused(client: httpx.Client) -> No
 def test_requests_over_one_connection_do_not_wait_for_the_clients_acknowledgement(serve: Serve) -> None:
     url = serve()
 
-    def median(ask: Callable[[], httpx.Response]) -> float:
+    def quickest(ask: Callable[[], httpx.Response]) -> float:
         times = []
         for _ in range(15):
             started = time.perf_counter()
             assert ask().status_code == 200
             times.append(time.perf_counter() - started)
-        return sorted(times)[7]
+        return min(times)  # each would wait; what the machine does else, does not count
 
     with httpx.Client() as kept:
         kept.get(f"{url.rstrip(chr(47))}/health")
-        over_one = median(lambda: kept.get(f"{url.rstrip(chr(47))}/health"))
+        over_one = quickest(lambda: kept.get(f"{url.rstrip(chr(47))}/health"))
 
     def afresh() -> httpx.Response:
         with closing(connect(url)) as opened:
@@ -215,4 +270,4 @@ def test_requests_over_one_connection_do_not_wait_for_the_clients_acknowledgemen
                 received += part
             return httpx.Response(int(received.split()[1]))
 
-    assert over_one < 4 * median(afresh), "a delayed acknowledgement would take 40 ms"
+    assert over_one < 4 * quickest(afresh), "a delayed acknowledgement would take 40 ms"

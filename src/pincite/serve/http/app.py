@@ -92,9 +92,9 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
     app.state.library, app.state.keys, app.state.options = library, keys, options
     app.state.stopping = threading.Event()
     app.state.gates = {
-        "asks": Gate(options.asks, options.queue),
-        "reads": Gate(options.reads, options.queue),
-        "streams": Gate(options.streams, 0),
+        "asks": Gate(options.asks, options.queue, options.key_share),
+        "reads": Gate(options.reads, options.queue, options.key_share),
+        "streams": Gate(options.streams, 0, options.key_share),
     }
     app.state.streams = CapacityLimiter(options.asks + options.streams)  # threads
     app.state.lifespans = []

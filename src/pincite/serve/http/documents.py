@@ -230,10 +230,10 @@ def permitted(path: str, principal: Principal, options: ServeOptions) -> Path:
     Raises:
         Refusal: it may not, or is not absolute.
     """
-    named = Path(path).expanduser() if path.startswith("~") and principal == OWNER else Path(path)
+    named = Path(path).expanduser() if path.startswith("~") and principal is OWNER else Path(path)
     if "\0" in path or not named.is_absolute():
         raise Refusal(400, "bad_request", "The path is not absolute.", "Give the whole path, from its root.")
-    if principal == OWNER:
+    if principal is OWNER:
         return named
     place = named.resolve()
     if not any(place.is_relative_to(root.resolve()) for root in options.roots):

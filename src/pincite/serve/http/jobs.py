@@ -151,8 +151,9 @@ class Job:
 class Jobs:
     """The jobs of one server, kept in memory."""
 
-    def __init__(self) -> None:
-        """Start with none."""
+    def __init__(self, share: float = 1.0) -> None:
+        """Start with none; one key may have such a share of those that wait."""
+        self._share = share
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
         self._lanes: dict[bool, SimpleQueue[Job | None]] = {}  # whether they ask cases: what is to be done
@@ -178,9 +179,11 @@ class Jobs:
     def start(self, job: Job) -> Job:
         """Put a job at the end of the queue; Refusal if too many wait."""
         with self._lock:
-            if sum(other.state == "queued" for other in self._jobs.values()) >= QUEUED:
+            waiting = [other.principal for other in self._jobs.values() if other.state == "queued"]
+            own = 0 if job.principal is OWNER else waiting.count(job.principal)
+            if len(waiting) >= QUEUED or own >= QUEUED * self._share:
                 fix = "Wait until some of them are done."
-                raise Refusal(429, "too_busy", f"{QUEUED} jobs wait already.", fix, {"retry-after": "5"})
+                raise Refusal(429, "too_busy", f"{own or QUEUED} jobs wait already.", fix, {"retry-after": "5"})
             self._jobs[job.id] = job
             over = [other.id for other in self._jobs.values() if other.is_over]
             for identifier in over[: max(0, len(over) - KEPT)]:
@@ -242,7 +245,7 @@ class Jobs:
 
 def add_jobs(app: FastAPI) -> None:
     """Give an app its jobs."""
-    app.state.jobs = Jobs()
+    app.state.jobs = Jobs(app.state.options.key_share)
     app.state.lifespans.append(lambda: _lifespan(app))
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Depends, Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pincite.access import OWNER, Principal
 from pincite.serve.http.errors import Refusal, answer
+from pincite.serve.http.guard import Caller
 from pincite.serve.http.options import ServeOptions
 
 _UPLOADS = "/v1/documents"  # the route whose bodies may be large
@@ -18,41 +23,74 @@ _LEAST_RATE = 10_000  # bytes a second that a body must reach after its first se
 
 
 class Gate:
-    """Lets some requests run, some wait, and refuses the rest."""
+    """Lets some requests run and some wait, and refuses the rest; no key takes so many that others find no place.
 
-    def __init__(self, running: int, waiting: int) -> None:
-        """Set how many may run, and how many may wait."""
-        self.running, self.waiting = running, waiting
-        self.inside = 0  # those that run and those that wait
-        self._free = asyncio.Semaphore(running)
+    A place that becomes free goes to a key that has the fewest requests running, and there to the oldest.
+    """
 
-    async def enter(self) -> None:
-        """Wait for a place; Refusal when too many wait already."""
-        if self.inside >= self.running + self.waiting:
-            raise Refusal(429, "too_busy", "The server has too much to do.", "Ask again soon.", {"retry-after": "2"})
-        self.inside += 1
+    def __init__(self, running: int, waiting: int, share: float) -> None:
+        """Set how many may run and how many may wait, and the share of both that one key may take."""
+        self.running, self.waiting, self._share = running, waiting, share
+        self._runs: Counter[str] = Counter()
+        self._queue: list[tuple[str, asyncio.Future[None]]] = []  # those that wait, the oldest first
+
+    @property
+    def inside(self) -> int:
+        """How many run and wait."""
+        return self._runs.total() + len(self._queue)
+
+    @asynccontextmanager
+    async def place(self, principal: Principal) -> AsyncIterator[None]:
+        """Hold a place for the block; Refusal when too many wait already."""
+        who, turn = "" if principal is OWNER else principal.name, asyncio.get_running_loop().create_future()
+        self._queue.append((who, turn))
+        self._admit()
         try:
-            await self._free.acquire()
-        except BaseException:
-            self.inside -= 1
-            raise
-
-    def leave(self) -> None:
-        """Give the place back."""
-        self.inside -= 1
-        self._free.release()
-
-
-def _through(gate: str) -> Callable[[Request], AsyncIterator[None]]:
-    """Make a dependency that holds a place in a gate until the response has been sent."""
-
-    async def passing(request: Request) -> AsyncIterator[None]:
-        chosen: Gate = request.app.state.gates[gate]
-        await chosen.enter()
-        try:
+            self._check(who, turn)
+            await turn
             yield
         finally:
-            chosen.leave()
+            if (who, turn) in self._queue:
+                self._queue.remove((who, turn))
+            else:
+                self._runs[who] -= 1
+                self._admit()
+
+    def _admit(self) -> None:
+        """Give the free places away."""
+        while self._runs.total() < self.running:
+            able = [(self._runs[who], who, turn) for who, turn in self._queue if not turn.done() and self._may_run(who)]
+            if not able:
+                return
+            _, who, turn = min(able, key=lambda each: each[0])
+            self._queue.remove((who, turn))
+            self._runs[who] += 1
+            turn.set_result(None)
+
+    def _may_run(self, who: str) -> bool:
+        return self._runs[who] < self._most(self.running, who)
+
+    def _most(self, places: int, who: str) -> int:
+        """Give how many places one key may have; where there are no keys, all are one person's."""
+        return math.ceil(places * self._share) if who else places
+
+    def _check(self, who: str, turn: asyncio.Future[None]) -> None:
+        """Refuse a request that would have to wait beyond what may."""
+        others = sum(waits == who for waits, _ in self._queue)
+        if turn.done() or (len(self._queue) <= self.waiting and others <= self._most(self.waiting, who)):
+            return
+        message = "The server has too much to do."
+        if len(self._queue) <= self.waiting:
+            message = "This key has too many requests that run or wait."
+        raise Refusal(429, "too_busy", message, "Ask again soon.", {"retry-after": "2"})
+
+
+def _through(gate: str) -> Callable[[Request, Principal], AsyncIterator[None]]:
+    """Make a dependency that holds a place in a gate until the response has been sent."""
+
+    async def passing(request: Request, principal: Caller) -> AsyncIterator[None]:
+        async with request.app.state.gates[gate].place(principal):
+            yield
 
     return passing
 

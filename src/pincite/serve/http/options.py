@@ -30,3 +30,4 @@ class ServeOptions:
     reads: int = 16  # other requests at the same time
     streams: int = 64  # long streams at the same time, as a job's progress
     queue: int = 128  # requests of each kind that may wait
+    key_share: float = 0.75  # of all these places, those that one key may take

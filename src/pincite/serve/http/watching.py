@@ -127,7 +127,7 @@ def list_watched(request: Request, principal: Caller) -> dict[str, Any]:
     if not principal.is_owner:
         return {"folders": [], "allowed": False}
     options = request.app.state.options
-    allowed = not options.read_only and (principal == OWNER or bool(options.roots))
+    allowed = not options.read_only and (principal is OWNER or bool(options.roots))
     return {"folders": [watches.json(path) for path in watches.paths()], "allowed": allowed}
 
 

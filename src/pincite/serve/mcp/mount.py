@@ -20,6 +20,7 @@ from pincite.access import OWNER, Principal
 from pincite.errors import UsageError
 from pincite.serve.http.audit import audit
 from pincite.serve.http.errors import Refusal
+from pincite.serve.http.limits import Gate
 from pincite.serve.http.work import still_served
 
 if TYPE_CHECKING:
@@ -109,12 +110,12 @@ def _caller(app: FastAPI, context: Any) -> Caller:
     from pincite.serve.mcp.tools import Call, tools
 
     principal: Principal = context.request.state.principal
-    options, roots = app.state.options, None if principal == OWNER else app.state.options.roots
+    options, roots = app.state.options, None if principal is OWNER else app.state.options.roots
     writes = principal.may("editor") and not options.read_only and roots != ()
     call = Call(app.state.library.seen_by(principal), roots)
     request = context.request
     offered, gone = tools(read_only=not writes), lambda: not still_served(request)
-    return Caller(call, offered, partial(_place, app), gone, partial(_written_down, request))
+    return Caller(call, offered, partial(_place, app, principal), gone, partial(_written_down, request))
 
 
 def _written_down(request: Request, arguments: Any, result: dict[str, Any]) -> None:
@@ -135,14 +136,11 @@ def _uris(value: Any) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def _place(app: FastAPI, tool: Tool) -> AsyncIterator[None]:
+async def _place(app: FastAPI, principal: Principal, tool: Tool) -> AsyncIterator[None]:
     """Hold a place among the requests of the same kind, whichever way they came."""
-    gate = app.state.gates["reads" if tool.name in _READS else "asks"]
+    gate: Gate = app.state.gates["reads" if tool.name in _READS else "asks"]
     try:
-        await gate.enter()
+        async with gate.place(principal):
+            yield
     except Refusal as refusal:
         raise UsageError(refusal.detail, fix=refusal.fix) from None
-    try:
-        yield
-    finally:
-        gate.leave()
