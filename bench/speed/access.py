@@ -32,7 +32,6 @@ from scale import COMMIT, DIMENSION, FINGERPRINT, World, questions
 
 from pincite.find.analyze import ANALYZER, analyze
 from pincite.find.search import search
-from pincite.store.allowed import AllowedStore
 from pincite.store.derived import codes
 from pincite.store.filters import Glob, Or
 from pincite.store.protocol import Store
@@ -111,7 +110,7 @@ def first(folder: Path, grants: frozenset[str] | None, asked: dict[str, Floats])
     question = next(iter(asked))
     encoder: Any = Given(asked)
     search(question, store=store, encoder=encoder)  # opens the indexes
-    seen: Store = store if grants is None else AllowedStore(store, grants, writes=False)
+    seen: Store = store if grants is None else store.restricted(grants, writes=False)
     cost = timed(lambda: search(question, store=seen, encoder=encoder))
     store.close()
     return round(cost, 2)
@@ -128,7 +127,7 @@ def run(folder: Path, passages: int) -> dict[str, Any]:
     for held in HELD:
         grants = frozenset(f"f{part:02}" for part in range(held))
         where = Or(tuple(Glob("uri", f"file:///library/{part:02}/*") for part in range(held)))
-        seen = AllowedStore(store, grants, writes=False)
+        seen = store.restricted(grants, writes=False)
         cost = {mode: measure(seen, asked, mode) for mode in owner}
         rows.append(
             {

@@ -27,7 +27,6 @@ from pincite.models.lazy import Models, Progress
 from pincite.reports import AddReport, Pace, SourceReport
 from pincite.settings import Settings, library_path, models_dir
 from pincite.stop import check_stop
-from pincite.store.allowed import AllowedStore
 from pincite.store.protocol import Store
 from pincite.store.sqlite.store import open_store
 from pincite.types import Metadata
@@ -89,7 +88,7 @@ class Writing:
         view.principal, view._is_view = principal, True
         view.store = self._whole
         if not principal.is_owner:
-            view.store = AllowedStore(self._whole, principal.grants, writes=principal.may("editor"))
+            view.store = self._whole.restricted(principal.grants, writes=principal.may("editor"))
         return view
 
     def label(self, target: str | Path, labels: Iterable[str] = ()) -> int:

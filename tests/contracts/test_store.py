@@ -89,8 +89,8 @@ def test_versions_are_listed_oldest_first(store: Store) -> None:
     assert all(each.added_ns > 0 for each in found)
     assert store.versions("file:///none.md") == []
     store.put_labels("file:///v.md", ["hr"])
-    assert store.versions("file:///v.md", grants=frozenset({"it"})) == []
-    assert len(store.versions("file:///v.md", grants=frozenset({"hr"}))) == 3
+    assert store.restricted(frozenset({"it"}), writes=False).versions("file:///v.md") == []
+    assert len(store.restricted(frozenset({"hr"}), writes=False).versions("file:///v.md")) == 3
 
 
 @given(

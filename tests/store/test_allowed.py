@@ -19,7 +19,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pincite.errors import AccessDenied, LibraryBusy, NotInLibrary
-from pincite.store.allowed import AllowedStore
 from pincite.store.derived.beside import Analysed, analysed, score, statistics_of
 from pincite.store.derived.truth import Searched
 from pincite.store.filters import Glob, Is
@@ -45,97 +44,124 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def uris(store: Store, grants: frozenset[str] | None) -> list[str]:
-    return [record.source.uri for record in store.sources(grants=grants)]
+    return [record.source.uri for record in shown_to(store, grants).sources()]
 
 
-# --- the decorator and the protocol
-
-UNRESTRICTED = {"close"}  # closes nothing
-REFUSED = {"labelled", "changes", "verify", "rebuild"}
-# These take no grants: they are refused to readers, or tell nothing of documents.
-WITHOUT = {"together", "collect_garbage", "note", "flush"}
-METHODS = {name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")}
+def shown_to(store: Store, grants: frozenset[str] | None) -> Store:
+    """The store as a reader may use it."""
+    return store.restricted(grants, writes=False)
 
 
-class Recording:
-    """Stands for the whole store, and keeps with which grants it was asked."""
+# --- every method of the protocol
 
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, dict[str, Any]]] = []
+PLACE = "file:///board/a.md"
+DOCUMENT, SPANS = make(PLACE, ["secret apple"])
+VECTORS = vectors_of(DOCUMENT, SPANS)
+READS: dict[str, Callable[[Store], Any]] = {
+    "source": lambda store: store.source(PLACE),
+    "sources": lambda store: list(store.sources()),
+    "failed": lambda store: store.failed(),
+    "note": lambda store: store.note("roots"),
+    "document": lambda store: store.document(PLACE),
+    "versions": lambda store: store.versions(PLACE),
+    "passages": lambda store: store.passages(range(9)),
+    "owners": lambda store: store.owners(range(9)),
+    "passages_of": lambda store: store.passages_of(PLACE),
+    "known_hashes": lambda store: store.known_hashes(list(VECTORS), SPACE),
+    "unembedded": lambda store: store.unembedded("another space", 9),
+    "vector_candidates": lambda store: store.vector_candidates(next(iter(VECTORS.values())), 9, SPACE),
+    "keyword_candidates": lambda store: store.keyword_candidates(["secret"], 9),
+    "stats": lambda store: store.stats(),
+    "close": lambda store: store.close(),
+}
+WRITES: dict[str, Callable[[Store], Any]] = {
+    "put_document": lambda store: store.put_document(DOCUMENT, SPANS, VECTORS, SPACE),
+    "together": lambda store: store.together(),
+    "put_failure": lambda store: store.put_failure(DOCUMENT.source, "failed", "no", ""),
+    "touch": lambda store: store.touch(DOCUMENT.source),
+    "remove": lambda store: store.remove(PLACE),
+    "put_labels": lambda store: store.put_labels(PLACE, ["hr"]),
+    "put_vectors": lambda store: store.put_vectors(VECTORS, SPACE),
+    "collect_garbage": lambda store: store.collect_garbage(),
+    "flush": lambda store: store.flush(),
+}
+OWNERS: dict[str, Callable[[Store], Any]] = {
+    "labelled": lambda store: store.labelled(),
+    "changes": lambda store: store.changes(0),
+    "verify": lambda store: store.verify(),
+    "rebuild": lambda store: store.rebuild(),
+}
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(*_: Any, **options: Any) -> Any:
-            self.calls.append((name, options))
-            return opened_stats if name == "stats" else []
 
-        return call
-
-
-class opened_stats:
-    documents, passages, languages, spaces = 0, 0, (), {}  # type: ignore[var-annotated]
+def test_no_method_of_the_protocol_is_forgotten() -> None:
+    """A new method must be restricted, and stand in one of these tables."""
+    methods = {name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")}
+    assert READS.keys() | WRITES.keys() | OWNERS.keys() | {"restricted"} == methods
 
 
-def arguments_of(name: str) -> list[Any]:
-    """Make as many arguments as a method of the protocol needs."""
-    parameters = list(inspect.signature(getattr(Store, name)).parameters.values())[1:]
-    return ["x" for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+def outcome(call: Callable[[Store], Any], store: Store) -> Any:
+    try:
+        return call(store)
+    except NotInLibrary as error:
+        return str(error)
 
 
-def test_the_decorator_has_every_method_of_the_protocol_itself() -> None:
-    assert {name for name in vars(AllowedStore) if not name.startswith("_")} == METHODS
-    assert not hasattr(AllowedStore, "__getattr__"), "a method that is forgotten must not pass through"
+@pytest.fixture(scope="module")
+def with_a_secret(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """A store with one document, which failed of late, and its label."""
+    whole = opened(tmp_path_factory.mktemp("secret") / "library")
+    whole.put_labels("file:///board", ["board"])
+    WRITES["put_document"](whole)
+    WRITES["put_failure"](whole)
+    whole.note("roots", "[secret]")
+    yield whole
+    whole.close()
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
-def test_every_method_is_restricted(name: str) -> None:
-    """A new method must pass the grants on, or be named above with its reason."""
-    whole = Recording()
-    call = getattr(AllowedStore(whole, HR, writes=True), name)  # type: ignore[arg-type]
-    if name in REFUSED:
+@pytest.mark.parametrize("name", READS)
+def test_a_reader_finds_nothing_of_what_is_hidden(with_a_secret: SqliteStore, tmp_path: Path, name: str) -> None:
+    empty = opened(tmp_path / "empty")
+    expected = outcome(READS[name], shown_to(empty, HR))
+    assert outcome(READS[name], shown_to(with_a_secret, HR)) == expected
+    if name != "close":
+        assert outcome(READS[name], shown_to(with_a_secret, frozenset({"board"}))) != expected or name == "note"
+        assert outcome(READS[name], with_a_secret) != expected, "or else this shows nothing"
+    empty.close()
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_reader_writes_nothing(with_a_secret: SqliteStore, name: str) -> None:
+    for grants in (None, HR, frozenset({"board"})):
         with pytest.raises(AccessDenied):
-            call(*arguments_of(name))
-        assert not whole.calls
-    elif name in UNRESTRICTED:
-        call()
-        assert not whole.calls
-    elif name in WITHOUT:
-        assert "grants" not in inspect.signature(getattr(Store, name)).parameters
-        call(*arguments_of(name))
-    else:
-        call(*arguments_of(name))
-        assert whole.calls == [(name, {"grants": HR})]
+            WRITES[name](shown_to(with_a_secret, grants))
+    assert with_a_secret.document(PLACE).version == 1
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "put_document",
-        "together",
-        "put_failure",
-        "touch",
-        "remove",
-        "put_labels",
-        "put_vectors",
-        "collect_garbage",
-        "flush",
-    ],
-)
-def test_a_reader_writes_nothing(name: str) -> None:
-    whole = Recording()
+@pytest.mark.parametrize("name", OWNERS)
+def test_what_tells_of_everything_is_for_the_owner(with_a_secret: SqliteStore, name: str) -> None:
     with pytest.raises(AccessDenied):
-        getattr(AllowedStore(whole, None, writes=False), name)(*arguments_of(name))  # type: ignore[arg-type]
-    assert not whole.calls
+        OWNERS[name](with_a_secret.restricted(HR, writes=True))
+    if name != "changes":  # who sees every document may see that one changed
+        with pytest.raises(AccessDenied):
+            OWNERS[name](with_a_secret.restricted(None, writes=True))
+    OWNERS[name](with_a_secret)
+
+
+def test_a_reader_closes_nothing(store: SqliteStore) -> None:
+    put(store, "note:a", ["apple"])
+    shown_to(store, OPEN).close()
+    assert uris(store, OPEN) == ["note:a"]
 
 
 def test_notes_that_name_paths_are_empty(store: SqliteStore) -> None:
     store.note("roots", "[secret]")
     store.note("readers", "{}")
-    seen = AllowedStore(store, HR, writes=True)
+    seen = store.restricted(HR, writes=True)
     assert (seen.note("roots"), seen.note("readers")) == ("", "{}")
     with pytest.raises(AccessDenied):
         seen.note("roots", "[mine]")
     assert store.note("roots") == "[secret]"
-    assert AllowedStore(store, None, writes=False).note("roots") == "[secret]"
+    assert store.restricted(None, writes=False).note("roots") == "[secret]"
 
 
 # --- labels follow places
@@ -199,7 +225,13 @@ def test_a_new_file_is_never_seen_without_the_label_of_its_folder(store: SqliteS
     def look() -> None:
         while not done.is_set():
             seen.extend(uris(store, OPEN))
-            seen.extend(str(c.key) for c in store.keyword_candidates(["secret"], 5, grants=OPEN))
+            seen.extend(
+                str(c.key)
+                for c in shown_to(store, OPEN).keyword_candidates(
+                    ["secret"],
+                    5,
+                )
+            )
 
     reader = threading.Thread(target=look)
     reader.start()
@@ -219,9 +251,20 @@ def test_a_change_of_labels_is_seen_by_every_store_at_once(store: SqliteStore, t
 
     def found(by: Store) -> list[int]:
         return [
-            len(by.keyword_candidates(["apple"], 5, grants=OPEN)),
-            len(by.vector_candidates(vector, 5, SPACE, grants=OPEN)),
-            by.stats(grants=OPEN).passages,
+            len(
+                shown_to(by, OPEN).keyword_candidates(
+                    ["apple"],
+                    5,
+                )
+            ),
+            len(
+                shown_to(by, OPEN).vector_candidates(
+                    vector,
+                    5,
+                    SPACE,
+                )
+            ),
+            shown_to(by, OPEN).stats().passages,
         ]
 
     for _ in range(3):
@@ -244,7 +287,7 @@ def test_a_name_of_nothing_but_slashes_costs_no_time(store: SqliteStore) -> None
 
 
 def test_what_an_editor_adds_carries_his_grants(store: SqliteStore) -> None:
-    mine = AllowedStore(store, HR, writes=True)
+    mine = store.restricted(HR, writes=True)
     put(mine, "note:a", ["apple"])
     assert store.source("note:a").labels == ("hr",)
     put(mine, "note:a", ["apple", "again"])
@@ -254,14 +297,14 @@ def test_what_an_editor_adds_carries_his_grants(store: SqliteStore) -> None:
     put(mine, "file:///shared/x.md", ["pear"])
     assert store.source("file:///shared/x.md").labels == ("board", "hr")
     assert mine.source("file:///shared/x.md").labels == ("hr",), "of labels only his own are shown"
-    put(AllowedStore(store, OPEN, writes=True), "note:open", ["fig"])
+    put(store.restricted(OPEN, writes=True), "note:open", ["fig"])
     assert store.source("note:open").labels == ()
 
 
 def test_an_editor_neither_replaces_nor_removes_what_he_does_not_see(store: SqliteStore) -> None:
     store.put_labels("file:///board", ["board"])
     put(store, "file:///board/a.md", ["secret apple"])
-    mine = AllowedStore(store, HR, writes=True)
+    mine = store.restricted(HR, writes=True)
     document, spans = make("file:///board/a.md", ["mine"])
     nothing_there, _ = make("file:///board/b.md", ["mine"])
     refused = []
@@ -291,12 +334,24 @@ def test_whether_a_hidden_document_says_the_same_is_not_told(store: SqliteStore)
     store.put_document(document, spans, vectors_of(document, spans), SPACE)
     hashes = list(vectors_of(document, spans))
     assert store.known_hashes(hashes, SPACE) == set(hashes)
-    assert store.known_hashes(hashes, SPACE, grants=HR) == set()
-    assert store.stats(grants=HR).spaces == {}
-    store.put_vectors({hashes[0]: vector_of("other")}, "another space", grants=HR)
+    assert (
+        shown_to(store, HR).known_hashes(
+            hashes,
+            SPACE,
+        )
+        == set()
+    )
+    assert shown_to(store, HR).stats().spaces == {}
+    store.restricted(HR, writes=True).put_vectors(
+        {hashes[0]: vector_of("other")},
+        "another space",
+    )
     assert store.known_hashes(hashes, "another space") == set()
-    put(AllowedStore(store, HR, writes=True), "note:mine", ["secret apple"])
-    assert store.known_hashes(hashes, SPACE, grants=HR) == set(hashes)
+    put(store.restricted(HR, writes=True), "note:mine", ["secret apple"])
+    assert shown_to(store, HR).known_hashes(
+        hashes,
+        SPACE,
+    ) == set(hashes)
 
 
 # --- the best k of what is shown
@@ -321,7 +376,7 @@ def corpus(store: SqliteStore, rng: random.Random, count: int) -> dict[str, tupl
 def shown_passages(store: SqliteStore, grants: frozenset[str]) -> list[Analysed]:
     """Everything that grants show, as the keyword index sees it."""
     found = []
-    for record in store.sources(grants=grants):
+    for record in shown_to(store, grants).sources():
         for passage in store.passages_of(record.source.uri):
             text = Searched(passage.key, 0, record.language, passage.searched)
             found.append(analysed(text, analyze))
@@ -350,13 +405,24 @@ def test_the_hits_are_the_best_of_what_is_shown(store: SqliteStore, seed: int) -
                 if where is not None:
                     allowed &= {c.key for c in store.keyword_candidates([*terms], 10_000, where)}
                 expected = [(key, -value) for value, key in best if key in allowed][:limit]
-                found = store.keyword_candidates(terms, limit, where, grants=grants)
+                found = shown_to(store, grants).keyword_candidates(
+                    terms,
+                    limit,
+                    where,
+                )
                 assert [(c.key, c.score) for c in found] == expected
         vector = vector_of(f"{seed}")
         keys = [passage.key for passage in passages]
         every = {c.key: c.score for c in store.vector_candidates(vector, 10_000, SPACE)}
         nearest = sorted((-every[key], key) for key in keys)[:20]
-        assert [(-c.score, c.key) for c in store.vector_candidates(vector, 20, SPACE, grants=grants)] == nearest
+        assert [
+            (-c.score, c.key)
+            for c in shown_to(store, grants).vector_candidates(
+                vector,
+                20,
+                SPACE,
+            )
+        ] == nearest
 
 
 def test_codes_are_searched_among_what_is_shown(tmp_path: Path) -> None:
@@ -375,7 +441,11 @@ def test_codes_are_searched_among_what_is_shown(tmp_path: Path) -> None:
             vector /= np.linalg.norm(vector)
             every = {c.key: c.score for c in store.vector_candidates(vector, 10_000, SPACE)}
             expected = sorted(((-value, key) for key, value in every.items() if key in shown))[:20]
-            found = store.vector_candidates(vector, 20, SPACE, grants=grants)
+            found = shown_to(store, grants).vector_candidates(
+                vector,
+                20,
+                SPACE,
+            )
             assert [(-c.score, c.key) for c in found] == expected
     store.close()
 
@@ -394,8 +464,16 @@ def holds(store: SqliteStore) -> None:
     assert uris(store, OPEN) == ["file:///a/one.md", "file:///a/two.md", "note:three"]
     assert store.source("note:three").labels == ()
     assert store.document("file:///a/two.md", 2).text == "apple fig\n\na second version"
-    assert len(store.keyword_candidates(["apple"], 5, grants=OPEN)) == 2
-    assert store.stats(grants=OPEN).languages == store.stats().languages == ("en", "de")
+    assert (
+        len(
+            shown_to(store, OPEN).keyword_candidates(
+                ["apple"],
+                5,
+            )
+        )
+        == 2
+    )
+    assert shown_to(store, OPEN).stats().languages == store.stats().languages == ("en", "de")
 
 
 def test_an_old_library_is_brought_up_to_date(old: Path) -> None:

@@ -80,12 +80,24 @@ class Stats:
 
 
 class Store(Protocol):
-    """A library's data. All methods may be called from several threads.
+    """A library's data, as its owner may use it, or as ``restricted``. May be called from several threads."""
 
-    ``grants`` show the documents without labels and those with a label among them. A read with grants gives what it
-    would give if the store held no other documents: hits, order, scores and counts. A write with grants raises
-    AccessDenied for a document that they do not show; a new one carries them where its place has no labels.
-    """
+    def restricted(self, grants: Grants, *, writes: bool) -> Store:
+        """Give the same data as a reader or writer may use it; to close it closes nothing.
+
+        Grants show the documents without labels and those with a label among them. Reads give what they would give if
+        the store held no other documents: hits, order, scores and counts. Writes raise AccessDenied for a document that
+        is not shown; a new one carries the grants where its place has no labels. What cannot be restricted raises
+        AccessDenied, too.
+
+        Args:
+            grants: None shows everything.
+            writes: whether documents may be put and removed, those that the grants show.
+
+        Returns:
+            A store that shares everything with this one.
+        """
+        ...
 
     def put_document(
         self,
@@ -94,8 +106,6 @@ class Store(Protocol):
         vectors: Mapping[str, NDArray[np.float32]],
         fingerprint: str,
         warnings: str = "",
-        *,
-        grants: Grants = None,
     ) -> Receipt:
         """Replace a document, its passages and their new vectors in one transaction.
 
@@ -105,10 +115,15 @@ class Store(Protocol):
             vectors: by ``embedding_hash`` of the searched text; those already stored need not be there.
             fingerprint: the space of the vectors.
             warnings: what could not be read; not empty makes the source's status "partly".
-            grants: of the writer.
 
         Returns:
-            What was committed.
+            The sequence of the change, the version, which stays when content hash and text are what is stored, and how
+            many passages are new.
+
+        Raises:
+            ValueError: spans that are not spans of the text, or vectors that do not fit their space.
+            AccessDenied: the writer does not see what is there, or may not write there.
+            LibraryError: nothing was changed.
         """
         ...
 
@@ -119,31 +134,31 @@ class Store(Protocol):
         """
         ...
 
-    def put_failure(self, source: Source, status: str, reason: str, fix: str, *, grants: Grants = None) -> int:
+    def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
         """Record that a source cannot be read now; a version read earlier stays. Return the sequence."""
         ...
 
-    def touch(self, source: Source, *, grants: Grants = None) -> None:
+    def touch(self, source: Source) -> None:
         """Record new size and time of a source whose content is what is stored; clear its failure."""
         ...
 
-    def remove(self, uri: str, *, grants: Grants = None) -> bool:
+    def remove(self, uri: str) -> bool:
         """Remove a source and all that came from it. False if it was not there."""
         ...
 
-    def source(self, name: str, *, grants: Grants = None) -> SourceRecord | None:
+    def source(self, name: str) -> SourceRecord | None:
         """Look up one source by its URI or its document's id."""
         ...
 
-    def sources(self, prefix: str = "", *, grants: Grants = None) -> Iterator[SourceRecord]:
+    def sources(self, prefix: str = "") -> Iterator[SourceRecord]:
         """List sources whose URI starts with the prefix, by URI."""
         ...
 
-    def failed(self, *, grants: Grants = None) -> list[SourceRecord]:
+    def failed(self) -> list[SourceRecord]:
         """List sources whose last look failed, by URI; those with a version are stale."""
         ...
 
-    def put_labels(self, uri: str, labelled: Collection[str], *, grants: Grants = None) -> int:
+    def put_labels(self, uri: str, labelled: Collection[str]) -> int:
         """Give a document, or all that is and will be below a place, its labels; none takes them away.
 
         Of several places that a document is at or below, the nearest that has labels counts: the one with the longest
@@ -151,8 +166,7 @@ class Store(Protocol):
 
         Args:
             uri: the place, without a final slash. Nothing need be there yet.
-            labelled: the labels.
-            grants: of the writer, who may give some of them, and only to a place where nothing is yet.
+            labelled: the labels; with grants some of these, and only where nothing is yet.
 
         Returns:
             How many documents are there now.
@@ -167,16 +181,18 @@ class Store(Protocol):
         ...
 
     def note(self, name: str, value: str | None = None) -> str:
-        """Keep a small text under a name, if one is given, and give what is kept; "" when there is none."""
+        """Keep a small text under a name, if one is given, and give what is kept; "" when there is none.
+
+        Who is restricted gets "" for a note that may tell of documents, and AccessDenied for writing it.
+        """
         ...
 
-    def document(self, uri: str, version: int | None = None, *, grants: Grants = None) -> Document:
+    def document(self, uri: str, version: int | None = None) -> Document:
         """Give one version of a document.
 
         Args:
             uri: which document.
             version: which version; None takes the newest.
-            grants: of the reader.
 
         Returns:
             The document.
@@ -186,33 +202,31 @@ class Store(Protocol):
         """
         ...
 
-    def versions(self, uri: str, *, grants: Grants = None) -> list[VersionRecord]:
+    def versions(self, uri: str) -> list[VersionRecord]:
         """List the versions of a document, oldest first; [] when there is none."""
         ...
 
-    def passages(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, Passage]:
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         """Give current passages; keys that are gone are absent."""
         ...
 
-    def owners(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, int]:
+    def owners(self, keys: Sequence[int]) -> dict[int, int]:
         """Give the key of the document of each current passage; keys that are gone are absent."""
         ...
 
-    def passages_of(self, uri: str, *, grants: Grants = None) -> list[Passage]:
+    def passages_of(self, uri: str) -> list[Passage]:
         """Give a document's current passages in order of start."""
         ...
 
-    def known_hashes(self, hashes: Sequence[str], fingerprint: str, *, grants: Grants = None) -> set[str]:
+    def known_hashes(self, hashes: Sequence[str], fingerprint: str) -> set[str]:
         """Tell which embedding hashes have a vector in this space."""
         ...
 
-    def unembedded(self, fingerprint: str, limit: int, *, grants: Grants = None) -> list[tuple[str, str]]:
+    def unembedded(self, fingerprint: str, limit: int) -> list[tuple[str, str]]:
         """Give (embedding hash, searched text) of passages that lack a vector in this space."""
         ...
 
-    def put_vectors(
-        self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str, *, grants: Grants = None
-    ) -> int:
+    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str) -> int:
         """Store vectors of passages that are there already. Return the sequence."""
         ...
 
@@ -222,28 +236,24 @@ class Store(Protocol):
         limit: int,
         fingerprint: str,
         where: Filter | None = None,
-        *,
-        grants: Grants = None,
     ) -> list[Candidate]:
         """Give the passages nearest to a unit vector of shape (dimension,), by exact cosine, best first."""
         ...
 
-    def keyword_candidates(
-        self, terms: Sequence[str], limit: int, where: Filter | None = None, *, grants: Grants = None
-    ) -> list[Candidate]:
+    def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
         """Give the passages with the highest BM25 score for analysed terms, best first; a repeated term counts more."""
         ...
 
     def changes(self, since: int) -> Changes:
-        """Give what happened after a sequence number."""
+        """Give what happened after a sequence number; not to who is restricted: nobody knows who saw what went."""
         ...
 
-    def stats(self, *, grants: Grants = None) -> Stats:
-        """Count."""
+    def stats(self) -> Stats:
+        """Count; the sequence is 0 for grants, as it would tell of other changes."""
         ...
 
     def collect_garbage(self) -> int:
-        """Drop vectors that no passage uses. Return how many."""
+        """Drop vectors that no passage uses. Return how many; 0 to who is restricted, for others left some of them."""
         ...
 
     def verify(self) -> list[Check]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
+from apsw import Connection
 from numpy.typing import NDArray
 
+from pincite.errors import AccessDenied
 from pincite.reports import Check
 from pincite.store.filters import Filter
 from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats, VersionRecord
@@ -26,6 +31,7 @@ from pincite.types import Candidate, Document, Passage, Source, Span
 
 _PAGE = 1000  # sources read at once
 _ALLOWED = 16  # filters whose keys are remembered
+_OPEN_NOTES = frozenset({"readers"})  # notes that say nothing of any document: of how readers were improved
 _RACY_NS = 2_000_000_000  # a file looked at sooner after its last change may change within one tick of its clock
 
 
@@ -50,7 +56,7 @@ def open_store(folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool 
 
 
 class SqliteStore:
-    """Implements ``store.protocol.Store``."""
+    """Implements ``store.protocol.Store``: what the methods give, and raise, stands there."""
 
     def __init__(self, database: Database, analyze: Analyze, analyzer: str) -> None:
         """Wire the parts."""
@@ -59,10 +65,30 @@ class SqliteStore:
         self.truth = SqliteTruth(database)
         self._indexes = Indexes(database.folder, self.truth, analyze, analyzer, readonly=self.readonly)
         self._allowed: OrderedDict[tuple[object, ...], tuple[int, NDArray[np.int64]]] = OrderedDict()
-        self._stats: dict[Grants, Stats] = {}
+        self._stats: OrderedDict[Grants, Stats] = OrderedDict()
         self._lock = Lock()
+        self._grants: Grants = None
+        self._is_owner = self._writes = True
+
+    def restricted(self, grants: Grants, *, writes: bool) -> SqliteStore:
+        """Give the same data as a reader or writer may use it; indexes and caches are shared."""
+        view = copy.copy(self)
+        view._grants, view._writes, view._is_owner = grants, writes, False
+        return view
+
+    def _check(self, is_allowed: bool) -> None:
+        """Raise AccessDenied, which says nothing of what there is."""
+        if not is_allowed:
+            raise AccessDenied("You may not do this.", fix="Ask for a key whose role allows it.")
 
     # --- writing
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        """Lend a connection whose changes are all on disk when the block is left; none if it raises."""
+        self._check(self._writes)
+        with self._database.write() as connection:
+            yield connection
 
     def put_document(
         self,
@@ -71,188 +97,156 @@ class SqliteStore:
         vectors: Mapping[str, NDArray[np.float32]],
         fingerprint: str,
         warnings: str = "",
-        *,
-        grants: Grants = None,
     ) -> Receipt:
-        """Replace a document, its passages and their new vectors in one transaction.
-
-        The version stays when content hash and text are what is stored.
-
-        Args:
-            document: its ``version`` is ignored.
-            spans: in order of start.
-            vectors: by embedding hash; those already stored need not be there.
-            fingerprint: the space of the vectors.
-            warnings: what could not be read; not empty makes the status "partly".
-            grants: of the writer; what is new carries them where its place has no labels.
-
-        Returns:
-            The sequence of the change, the version, and how many passages are new.
-
-        Raises:
-            ValueError: spans that are not spans of the text, or vectors that do not fit their space.
-            AccessDenied: the writer does not see what is there, or may not write there.
-            LibraryError: nothing was changed.
-        """
-        with self._database.write() as connection:
-            return writes.put_document(connection, document, spans, vectors, fingerprint, warnings, grants)
+        """Replace a document, its passages and their new vectors in one transaction."""
+        with self._write() as connection:
+            return writes.put_document(connection, document, spans, vectors, fingerprint, warnings, self._grants)
 
     def together(self) -> AbstractContextManager[None]:
-        """Let the writes that this thread makes in the block share one commit; they are acknowledged at its end.
-
-        If the block raises, none of them happened. This thread's reads see them; searches and everyone else not yet.
-        """
+        """Let writes share one commit. This thread's reads see them; searches and everyone else not yet."""
+        self._check(self._writes)
         return self._database.together()
 
-    def put_failure(self, source: Source, status: str, reason: str, fix: str, *, grants: Grants = None) -> int:
-        """Record that a source cannot be read now; a version read earlier stays. Return the sequence.
-
-        The same failure again writes nothing.
-        """
+    def put_failure(self, source: Source, status: str, reason: str, fix: str) -> int:
+        """Record that a source cannot be read now. The same failure again writes nothing."""
+        self._check(self._writes)
         with self._database.read() as connection:
-            record = reads.source(connection, source.uri, grants)
+            record = reads.source(connection, source.uri, self._grants)
             if record is not None and _says(record, source, status, reason, fix):
                 return reads.sequence(connection)
-        with self._database.write() as connection:
-            return writes.put_failure(connection, source, status, reason, fix, grants)
+        with self._write() as connection:
+            return writes.put_failure(connection, source, status, reason, fix, self._grants)
 
-    def touch(self, source: Source, *, grants: Grants = None) -> None:
+    def touch(self, source: Source) -> None:
         """Record new size and time of a source whose content is what is stored; clear its failure."""
-        with self._database.write() as connection:
-            writes.touch(connection, source, grants)
+        with self._write() as connection:
+            writes.touch(connection, source, self._grants)
 
-    def remove(self, uri: str, *, grants: Grants = None) -> bool:
+    def remove(self, uri: str) -> bool:
         """Remove a source and all that came from it, earlier versions too. False if it was not there."""
-        if self.source(uri, grants=grants) is None:
+        self._check(self._writes)
+        if self.source(uri) is None:
             return False
-        with self._database.write() as connection:
-            return writes.remove(connection, uri, grants)
+        with self._write() as connection:
+            return writes.remove(connection, uri, self._grants)
 
-    def put_labels(self, uri: str, labelled: Collection[str], *, grants: Grants = None) -> int:
-        """Give a document, or all that is and will be below a place, its labels; none takes them away.
-
-        Args:
-            uri: without a final slash. Of a document, archive or folder; nothing need be there yet.
-            labelled: the labels.
-            grants: of the writer, who may give some of them, and only to a place where nothing is yet.
-
-        Returns:
-            How many documents are there now.
-
-        Raises:
-            AccessDenied: the grants do not allow it.
-        """
-        with self._database.write() as connection:
+    def put_labels(self, uri: str, labelled: Collection[str]) -> int:
+        """Give a place its labels. Return how many documents are there now."""
+        with self._write() as connection:
             writes.bump(connection)
-            return labels.put_rule(connection, uri, labelled, grants)
+            return labels.put_rule(connection, uri, labelled, self._grants)
 
     def labelled(self) -> list[tuple[str, tuple[str, ...]]]:
-        """List the places that labels were given to, with these, by URI."""
+        """List the places that labels were given to, with these, by URI; to the owner, for they tell what there is."""
+        self._check(self._is_owner)
         with self._database.read() as connection:
             return labels.rules(connection)
 
-    def put_vectors(
-        self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str, *, grants: Grants = None
-    ) -> int:
+    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]], fingerprint: str) -> int:
         """Store vectors of passages that are there already, and shown; others are left out. Return the sequence."""
-        with self._database.write() as connection:
-            if grants is not None:
-                shown = stored_vectors.known_hashes(connection, vectors, None, grants)
+        with self._write() as connection:
+            if self._grants is not None:
+                shown = stored_vectors.known_hashes(connection, vectors, None, self._grants)
                 vectors = {name: vector for name, vector in vectors.items() if name in shown}
             sequence = writes.bump(connection)
             stored_vectors.put_vectors(connection, vectors, fingerprint, sequence)
             return sequence
 
     def note(self, name: str, value: str | None = None) -> str:
-        """Keep a small text under a name, if one is given, and give what is kept; "" when there is none."""
+        """Keep a small text under a name, if one is given, and give what is kept."""
+        is_open = self._is_owner or name in _OPEN_NOTES
         if value is not None:
-            with self._database.write() as connection:
+            self._check(is_open)
+            with self._write() as connection:
                 writes.note(connection, name, value)
+        elif not is_open and self._grants is not None:
+            return ""
         with self._database.read() as connection:
             return reads.note(connection, name)
 
     def collect_garbage(self) -> int:
-        """Drop vectors that no passage uses. Return how many. Writes nothing when no passage went since."""
+        """Drop vectors that no passage uses. Writes nothing when no passage went since."""
+        self._check(self._writes)
         with self._database.read() as connection:
             if connection.execute("SELECT 1 FROM orphans LIMIT 1").get is None:
                 return 0
-        with self._database.write() as connection:
+        with self._write() as connection:
             dropped = stored_vectors.collect_garbage(connection)
         self._database.forget()
-        return dropped
+        return dropped if self._is_owner else 0
 
     # --- reading
 
-    def source(self, name: str, *, grants: Grants = None) -> SourceRecord | None:
+    def source(self, name: str) -> SourceRecord | None:
         """Look up one source by its URI or its document's id."""
         with self._database.read() as connection:
-            return reads.source(connection, name, grants)
+            return reads.source(connection, name, self._grants)
 
-    def sources(self, prefix: str = "", *, grants: Grants = None) -> Iterator[SourceRecord]:
+    def sources(self, prefix: str = "") -> Iterator[SourceRecord]:
         """List sources whose URI starts with the prefix, by URI; the library may be written meanwhile."""
         after = b""
         while True:
             with self._database.read() as connection:
-                page = reads.sources(connection, pack(prefix), after, _PAGE, grants)
+                page = reads.sources(connection, pack(prefix), after, _PAGE, self._grants)
             yield from page
             if len(page) < _PAGE:
                 return
             after = pack(page[-1].source.uri)
 
-    def failed(self, *, grants: Grants = None) -> list[SourceRecord]:
+    def failed(self) -> list[SourceRecord]:
         """List sources whose last look failed, and those that became unsupported, by URI."""
         with self._database.read() as connection:
-            return reads.failed(connection, grants)
+            return reads.failed(connection, self._grants)
 
-    def document(self, uri: str, version: int | None = None, *, grants: Grants = None) -> Document:
+    def document(self, uri: str, version: int | None = None) -> Document:
         """Give one version of a document, the newest by default; NotInLibrary if there is none."""
         with self._database.read() as connection:
-            return reads.document(connection, uri, version, grants)
+            return reads.document(connection, uri, version, self._grants)
 
-    def versions(self, uri: str, *, grants: Grants = None) -> list[VersionRecord]:
+    def versions(self, uri: str) -> list[VersionRecord]:
         """List the versions of a document, oldest first; [] when there is none."""
         with self._database.read() as connection:
-            return reads.versions(connection, uri, grants)
+            return reads.versions(connection, uri, self._grants)
 
-    def passages(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, Passage]:
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         """Give current passages; keys that are gone are absent."""
         with self._database.read() as connection:
-            return {passage.key: passage for passage in reads.passages(connection, keys, grants)}
+            return {passage.key: passage for passage in reads.passages(connection, keys, self._grants)}
 
-    def owners(self, keys: Sequence[int], *, grants: Grants = None) -> dict[int, int]:
+    def owners(self, keys: Sequence[int]) -> dict[int, int]:
         """Give the key of the document of each current passage; keys that are gone are absent."""
         with self._database.committed() as connection:
-            return reads.owners(connection, keys, grants)
+            return reads.owners(connection, keys, self._grants)
 
-    def passages_of(self, uri: str, *, grants: Grants = None) -> list[Passage]:
+    def passages_of(self, uri: str) -> list[Passage]:
         """Give a document's current passages in order of start."""
         with self._database.read() as connection:
-            return reads.passages_of(connection, uri, grants)
+            return reads.passages_of(connection, uri, self._grants)
 
-    def known_hashes(self, hashes: Sequence[str], fingerprint: str, *, grants: Grants = None) -> set[str]:
+    def known_hashes(self, hashes: Sequence[str], fingerprint: str) -> set[str]:
         """Tell which embedding hashes have a vector in this space."""
         with self._database.read() as connection:
-            return stored_vectors.known_hashes(connection, hashes, fingerprint, grants)
+            return stored_vectors.known_hashes(connection, hashes, fingerprint, self._grants)
 
-    def unembedded(self, fingerprint: str, limit: int, *, grants: Grants = None) -> list[tuple[str, str]]:
+    def unembedded(self, fingerprint: str, limit: int) -> list[tuple[str, str]]:
         """Give (embedding hash, searched text) of passages that lack a vector; at once when none does."""
         with self._database.read() as connection:
-            return reads.unembedded(connection, fingerprint, limit, grants)
+            return reads.unembedded(connection, fingerprint, limit, self._grants)
 
     def changes(self, since: int) -> Changes:
         """Give what happened after a sequence number."""
+        self._check(self._grants is None)
         return self.truth.changes(since)
 
-    def stats(self, *, grants: Grants = None) -> Stats:
+    def stats(self) -> Stats:
         """Count; from memory while nothing changes."""
-        known = self._stats.get(grants)
+        known = self._stats.get(self._grants)
         if known is None or known.sequence != self.truth.sequence():
             with self._database.committed() as connection:
-                known = reads.stats(connection, grants)
+                known = reads.stats(connection, self._grants)
             with self._lock:
-                others = [(key, stats) for key, stats in self._stats.items() if stats.sequence == known.sequence]
-                self._stats = {**dict(others[-_ALLOWED:]), grants: known}
-        return known
+                _keep(self._stats, self._grants, known)
+        return known if self._grants is None else replace(known, sequence=0)
 
     # --- searching
 
@@ -262,56 +256,51 @@ class SqliteStore:
         limit: int,
         fingerprint: str,
         where: Filter | None = None,
-        *,
-        grants: Grants = None,
     ) -> list[Candidate]:
         """Give the passages nearest to a unit vector of shape (dimension,), by exact cosine, best first.
 
         Passages without a vector in this space are not found: ``unembedded`` tells whether there are any.
         FilterError if the filter is malformed, SpaceMismatch if the vector is not of the space's dimension.
         """
-        allow = None if where is None and grants is None else self._keys(where, "passages", grants)
+        allow = None if where is None and self._grants is None else self._keys(where, "passages")
         with self._database.committed() as connection:
             space, dimension, _ = stored_vectors.space_of(connection, fingerprint)
         if not space or limit < 1 or (allow is not None and not len(allow)):
             return []
         return self._indexes.vectors(fingerprint, dimension).search(vector, limit, allow)  # it scores from the truth
 
-    def keyword_candidates(
-        self, terms: Sequence[str], limit: int, where: Filter | None = None, *, grants: Grants = None
-    ) -> list[Candidate]:
+    def keyword_candidates(self, terms: Sequence[str], limit: int, where: Filter | None = None) -> list[Candidate]:
         """Give the passages with the highest BM25 score for analysed terms, best first.
 
         With grants the statistics, too, are those of what is shown: no score tells what else there is.
         """
-        documents = None if where is None and grants is None else self._keys(where, "documents", grants)
+        documents = None if where is None and self._grants is None else self._keys(where, "documents")
         if not terms or limit < 1 or (documents is not None and not len(documents)):
             return []
-        shown = None if grants is None else self._keys(None, "documents", grants)
+        shown = None if self._grants is None else self._keys(None, "documents")
         found = self._indexes.keywords().search(terms, limit, documents, shown)
         current = self.truth.current(np.array([candidate.key for candidate in found], dtype=np.int64))
         return [candidate for candidate in found if candidate.key in current]
 
-    def _keys(self, where: Filter | None, kind: str, grants: Grants) -> NDArray[np.int64]:
+    def _keys(self, where: Filter | None, kind: str) -> NDArray[np.int64]:
         """Give the keys that are shown and pass a filter; from memory while nothing changes."""
         condition, values = ("1", []) if where is None else compile_filter(where)
-        name = (kind, grants, condition, *values)
+        name = (kind, self._grants, condition, *values)
         with self._database.committed() as connection:
             sequence = reads.sequence(connection)
             with self._lock:
                 known = self._allowed.pop(name, None)
             if known is None or known[0] != sequence:
-                known = sequence, reads.allowed(connection, kind, condition, values, grants)
+                known = sequence, reads.allowed(connection, kind, condition, values, self._grants)
         with self._lock:
-            self._allowed[name] = known
-            while len(self._allowed) > _ALLOWED:
-                self._allowed.popitem(last=False)
+            _keep(self._allowed, name, known)
         return known[1]
 
     # --- care
 
     def verify(self) -> list[Check]:
-        """Check the truth and each derived index against it."""
+        """Check the truth and each derived index against it; for the owner, as the findings name documents."""
+        self._check(self._is_owner)
         with self._database.committed() as connection:
             checks = verify(connection)
         if not all(check.ok for check in checks):
@@ -321,6 +310,7 @@ class SqliteStore:
 
     def rebuild(self) -> None:
         """Make the derived indexes anew from the truth; nothing of what was removed is left in any file then."""
+        self._check(self._is_owner)
         self._database.forget(everything=True)
         self._open_indexes()
         for index in self._indexes.opened():
@@ -328,6 +318,7 @@ class SqliteStore:
 
     def flush(self) -> None:
         """Save the derived indexes, so that the next process opens them without catching up."""
+        self._check(self._writes)
         if self.readonly:
             return
         self._indexes.keywords().save()  # before the vectors are opened, so that their memory does not add up
@@ -346,9 +337,18 @@ class SqliteStore:
             self._indexes.vectors(unpack(row[0]), row[1])
 
     def close(self) -> None:
-        """Release files and locks. Calling it twice is harmless."""
-        self._indexes.close()
-        self._database.close()
+        """Release files and locks, but those of the owner only by the owner. Calling it twice is harmless."""
+        if self._is_owner:
+            self._indexes.close()
+            self._database.close()
+
+
+def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Remember a value, and forget the one that has not been asked for the longest if there are too many."""
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > _ALLOWED:
+        cache.popitem(last=False)
 
 
 def _says(record: SourceRecord, source: Source, status: str, reason: str, fix: str) -> bool:
