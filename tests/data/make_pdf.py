@@ -11,6 +11,8 @@ from pathlib import Path
 
 PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
 FONTS = {"F1": "Helvetica", "F2": "Helvetica-Bold"}
+MEANINGS = """/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def /CMapType 2 def
+1 begincodespacerange <00> <FF> endcodespacerange {} beginbfchar {} endbfchar endcmap end end"""
 
 
 def text(x: float, y: float, said: str, size: float = 10, font: str = "F1", before: str = "") -> str:
@@ -48,6 +50,9 @@ class Pdf:
     more: dict[int, bytes] = field(default_factory=dict)  # objects by number, from 1000
     password: str = ""  # encrypts, RC4 with 40 bits
     outline: list[tuple[str, int]] = field(default_factory=list)  # title, page from 0
+    meanings: dict[str, str] = field(
+        default_factory=dict
+    )  # of the characters of the font F3: what its glyphs stand for
 
     def __bytes__(self) -> bytes:
         objects = self._objects()
@@ -85,6 +90,10 @@ class Pdf:
         }
         for number, font in enumerate(FONTS.values(), 5):
             objects[number] = f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>".encode()
+        if self.meanings:
+            objects[7] = objects[5].replace(b" >>", b" /ToUnicode 8 0 R >>")
+            pairs = [f"<{ord(code):02x}> <{said.encode('utf-16-be').hex()}>" for code, said in self.meanings.items()]
+            objects[8] = stream(MEANINGS.format(len(pairs), " ".join(pairs)).encode())
         for n, (title, page) in enumerate(self.outline):
             last = n == len(self.outline) - 1
             objects[11 + n] = (
@@ -92,7 +101,9 @@ class Pdf:
                 f"{'' if last else f' /Next {12 + n} 0 R'} >>"
             ).encode()
         objects[10] = f"<< /First 11 0 R /Last {10 + len(self.outline)} 0 R /Count {len(self.outline)} >>".encode()
-        fonts = " ".join(f"/{name} {number} 0 R" for number, name in enumerate(FONTS, 5))
+        fonts = " ".join(
+            f"/{name} {number} 0 R" for number, name in enumerate([*FONTS, *["F3"] * bool(self.meanings)], 5)
+        )
         for number, page in zip(numbers, self.pages, strict=True):
             data = page.content.encode("cp1252")
             box = f"[0 0 {page.size[0]} {page.size[1]}]"

@@ -132,6 +132,27 @@ def test_rotated_pages_and_cropped_pages_are_read():
     assert of(sideways).text == "\n".join(PROSE)
 
 
+def test_text_set_upside_down_on_a_turned_page_is_read_forwards():
+    lines_down = "".join(f"BT /F1 -10 Tf 1 0 0 1 360 {100 + 12 * n} Tm ({said}) Tj ET " for n, said in enumerate(PROSE))
+    assert of(lines_down, entries="/Rotate 180").text == "\n".join(PROSE)
+
+
+def test_arabic_letters_of_one_glyph_come_in_the_order_of_reading():
+    whole = {"a": "\u0627\u0644\u0644\u0647"}  # a glyph for a whole word, which two letters of one glyph are in
+    assert reading(Pdf([PdfPage(text(40, 500, "a", font="F3"))], meanings=whole)).text == whole["a"]
+    visual = {"c": "\u0645", "b": "\u0644\u0627", "a": "\u062a"}  # meem, lam-alef as one glyph, teh: from the right
+    found = reading(Pdf([PdfPage(text(40, 500, "abc", font="F3"))], meanings=visual))
+    assert found.text == "\u0645\u0644\u0627\u062a"
+
+
+def test_glyphs_that_stand_for_nothing_need_text_recognition():
+    private = {"a": "\x01", "b": "\x03"}
+    with pytest.raises(SourceUndecodable, match=r"fonts that do not say which letters they draw.*OCR"):
+        reading(Pdf([PdfPage(text(40, 500, "abba", font="F3"))], meanings=private))
+    pair = {"a": "\U0001f600"}
+    assert reading(Pdf([PdfPage(text(40, 500, "aa", font="F3"))], meanings=pair)).text == "\U0001f600\U0001f600"
+
+
 def test_running_heads_repeat_and_numbers_grow_with_the_pages():
     pages = [
         PdfPage(

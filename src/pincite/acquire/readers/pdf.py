@@ -190,10 +190,10 @@ def _page_text(page: Any, number: int, label: str, form: Any) -> PageText:
 
 def _trouble(page: Any, raw: str, size: tuple[float, float]) -> str:
     """Tell why a page has less text than a person sees on it, "" if it has not."""
+    if unmapped_share(raw) > _UNMAPPED:
+        return "unmapped"
     seen = len(raw.replace(GONE, "").strip())
-    if seen >= _FEW:
-        return "unmapped" if unmapped_share(raw) > _UNMAPPED else ""
-    return "image" if _is_picture(page, seen, size) else ""
+    return "image" if seen < _FEW and _is_picture(page, seen, size) else ""
 
 
 def _is_picture(page: Any, seen: int, size: tuple[float, float]) -> bool:
@@ -219,8 +219,11 @@ def _troubles(pages: Sequence[PageText]) -> list[str]:
     """Say which pages have less text than they show; SourceUndecodable if that is all of them."""
     if not any(page.lines or page.notes for page in pages):
         kinds = {page.trouble for page in pages}
-        if "image" in kinds:
-            message = f"Its {_count(len(pages))} only images without text: text recognition (OCR) is needed."
+        if kinds & set(_RECOGNISABLE):
+            what = (
+                "only images without text" if "image" in kinds else "in fonts that do not say which letters they draw"
+            )
+            message = f"Its {_count(len(pages))} {what}: text recognition (OCR) is needed."
             raise SourceUndecodable(message, fix=_RECOGNISE)
         if kinds == {""}:
             return [f"It holds no text: its {_count(len(pages))} blank."]

@@ -13,7 +13,7 @@ import sys
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from pincite.types import BlockKind
@@ -25,7 +25,9 @@ _LOOKS = 50  # characters that tell how a page is turned
 _STEP = 12  # characters between two looks at the style, within one word
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ODD = re.compile("[\x00-\x01\x03-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-_LAM_ALEF = re.compile("[اأإآ]ل")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]{2,}")
+# What PDFium itself makes of one code point, in the order of reading; Hebrew and Arabic presentation forms.
+_LIGATURES = frozenset(unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB1D, 0xFEFD))
 _COMBINING = dict(
     zip("`´¨ˆ˜ˇ˚¯˘˙¸˝˛", "\u0300\u0301\u0308\u0302\u0303\u030c\u030a\u0304\u0306\u0307\u0327\u030b\u0328", strict=True)
 )
@@ -35,7 +37,7 @@ _REACH = 200  # characters between an accent and its letter: some programs write
 _WORD_GAP = 0.12  # times the height: a gap below is none between words
 _SPARSE = 0.53  # times the size for each character: a line that is longer than that has gaps in it
 _WIDE = 0.8  # times the size: a gap that is no space between words
-_NO_LETTER = re.compile("[\0\ufffd\ue000-\uf8ff]")
+_NO_LETTER = re.compile("(?<![\U00010000-\U0010ffff])\0|[\ufffd\ue000-\uf8ff]")
 _LINE = re.compile(r"[^\r\n]+")
 _WORD = re.compile(r"\S+")
 
@@ -180,7 +182,7 @@ class Glyphs:
         pdfium, matrix = self._pdfium, self._matrix
         pdfium.FPDFText_GetMatrix(self._handle, index, matrix)
         size = pdfium.FPDFText_GetFontSize(self._handle, index) * math.hypot(matrix.c, matrix.d)
-        angle = round(math.degrees(math.atan2(matrix.b, matrix.a))) % 360
+        angle = round(math.degrees(math.atan2(matrix.b, matrix.a)) + 180 * (size < 0)) % 360  # set upside down
         bold = pdfium.FPDFText_GetFontWeight(self._handle, index) >= 600
         pdfium.FPDFText_GetFillColor(self._handle, index, *self._colour)
         *colour, alpha = (part.value for part in self._colour)
@@ -217,8 +219,8 @@ def upright_textpage(page: Any) -> Any:
 def characters(glyphs: Glyphs, count: int) -> str:
     """Give a page's characters as a string in which character k is PDFium's character k.
 
-    Surrogate pairs are one character and ``GONE``; marks of joined hyphens stay; Arabic lam-alef, which PDFium gives in
-    the order of its display, is put right.
+    Surrogate pairs are one character and ``GONE``; marks of joined hyphens stay; letters of one glyph that are read from
+    the right, such as lam-alef, which PDFium gives in the order of display, are put in the order of reading.
     """
     codes = glyphs.codes(count)
     raw = "".join(map(chr, codes if max(codes, default=0) <= sys.maxunicode else (c & 0xFFFF for c in codes)))
@@ -230,10 +232,12 @@ def characters(glyphs: Glyphs, count: int) -> str:
         marks = {index for index, char in enumerate(raw) if char == HYPHEN and not glyphs.is_hyphen(index)}
         raw = "".join(GONE if index in marks else char for index, char in enumerate(raw)) if marks else raw
     fixed = list(raw)
-    for match in _LAM_ALEF.finditer(raw):
-        first = match.start()
-        if glyphs.tight(first) == glyphs.tight(first + 1):  # one glyph, so they belong together as lam, alef
-            fixed[first : first + 2] = raw[first + 1], raw[first]
+    for match in _RIGHT_TO_LEFT.finditer(raw):
+        for _, glyph in groupby(range(*match.span()), lambda index: (glyphs.origin(index), glyphs.tight(index))):
+            first, *others = glyph
+            behind = first + 1 + len(others)
+            if others and raw[first:behind] not in _LIGATURES:
+                fixed[first:behind] = reversed(raw[first:behind])
     for match in _ACCENT.finditer(raw):
         _compose_accent(match.start(), fixed, glyphs)
     return "".join(fixed)
