@@ -7,7 +7,7 @@ import pytest
 from pincite.acquire.readers.docx import read
 from pincite.acquire.readers.docx_styles import written
 from pincite.errors import SourceError, SourceTooLarge
-from tests.acquire.made import W, archive, docx, para
+from tests.acquire.made import A, R, W, archive, docx, para, relations
 
 STYLES = f"""<w:styles xmlns:w="{W}">
 <w:style w:type="paragraph" w:styleId="T"><w:name w:val="Title"/></w:style>
@@ -127,6 +127,32 @@ def test_notes_comments_text_boxes_and_headers():
         ("paragraph", "See[^1] it."), ("paragraph", "In a box"), ("paragraph", "Next"),
         ("paragraph", "[^1]: The note."), ("paragraph", "Comment (Bob): Hm."), ("furniture", "Letterhead"),
     ]  # fmt: skip
+
+
+def test_diagrams_charts_and_texts_of_drawings_are_read_where_they_hang():
+    names = f'xmlns:a="{A}" xmlns:c="urn:c" xmlns:dgm="urn:d" xmlns:w="{W}" xmlns:r="{R}"'
+    point = "<dgm:pt><dgm:t><a:p><a:r><a:t>{}</a:t></a:r></a:p></dgm:t></dgm:pt>"
+    chart = f"<c:s {names}><c:chart><c:title><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:title></c:chart></c:s>"
+    extra = {
+        "diagrams/d.xml": f"<dgm:dataModel {names}>{point.format('Plan')}{point.format('Do')}</dgm:dataModel>",
+        "footer1.xml": f'<w:ftr {names}><w:p><w:r><c:chart r:id="c"/></w:r></w:p></w:ftr>',
+        "_rels/footer1.xml.rels": relations(("c", "chart", "charts/c.xml")),
+        "charts/c.xml": chart,
+    }
+    body = (
+        f'<w:p {names}><w:r><w:t>See</w:t></w:r><w:r><dgm:relIds r:dm="d"/></w:r><w:r><a:txBody><a:p><a:r><a:t>In a</a:t>'
+        "</a:r></a:p><a:p><a:r><a:t>canvas</a:t></a:r></a:p></a:txBody></w:r></w:p>"
+    )
+    links = (("d", "diagramData", "diagrams/d.xml"), ("f", "footer", "footer1.xml"))
+    assert spans(read(docx(body, extra=extra, links=links), "t.docx", "")) == [
+        ("paragraph", "See"), ("list", "- Plan\n- Do"), ("paragraph", "In a"), ("paragraph", "canvas"),
+        ("furniture", "Sales"),
+    ]  # fmt: skip
+
+
+def test_prefixes_that_nobody_declared_are_no_reason_to_refuse():
+    main = f'<w:document xmlns:w="{W}"><w:body>{para("Kept", "<x:odd/>")}</w:body></w:document>'
+    assert read(archive({"word/document.xml": main}), "s.docx", "").text == "Kept"
 
 
 def test_tables_with_merged_cells_and_tables_that_arrange_a_page():

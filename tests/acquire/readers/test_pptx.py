@@ -45,8 +45,10 @@ def test_tables_and_charts():
         "<c:pt idx='1'><c:v>Q2</c:v></c:pt></c:cat><c:val><c:pt idx='0'><c:v>-1.5</c:v></c:pt>"
         "<c:pt idx='1'><c:v>20</c:v></c:pt></c:val></c:ser>"
     )
-    title = "<c:title><a:r><a:t>Sales</a:t></a:r></c:title>"
-    chart = f'<c:chartSpace xmlns:c="{CHART}" xmlns:a="{A}"><c:chart>{title}{series}</c:chart></c:chartSpace>'
+    title = "<c:title><a:p><a:r><a:t>Sal</a:t></a:r><a:r><a:t>es</a:t></a:r></a:p></c:title>"
+    axis = "<c:catAx><c:title><a:p><a:r><a:t>Quarter</a:t></a:r></a:p></c:title></c:catAx>"
+    label = "<c:dLbl><a:p><a:fld><a:t>[VALUE]</a:t></a:fld></a:p></c:dLbl>"
+    chart = f'<c:s xmlns:c="{CHART}" xmlns:a="{A}"><c:chart>{title}{series}{axis}{label}</c:chart></c:s>'
     data = pptx(
         frame(f"<a:tbl>{cells('Item', 'Price')}{cells('Tea', '-2 €')}</a:tbl>")
         + frame(f'<c:chart xmlns:c="{CHART}" r:id="c1"/>'),
@@ -57,13 +59,13 @@ def test_tables_and_charts():
         ("table", "| Item | Price |\n| Tea | -2 € |"),
         ("paragraph", "Sales"),
         ("table", "|  | 2024 |\n| Q1 | -1.5 |\n| Q2 | 20 |"),
+        ("paragraph", "Quarter"),
     ]
 
 
 def test_notes_comments_and_hidden_slides():
-    notes = (
-        f'<p:notes xmlns:p="{P}" xmlns:a="{A}">{shape("Say hello.", kind="body")}{shape("1", kind="sldNum")}</p:notes>'
-    )
+    written = shape("Say hello.", kind="body") + shape("Beside.") + shape("1", kind="sldNum")
+    notes = f'<p:notes xmlns:p="{P}" xmlns:a="{A}">{written}</p:notes>'
     comments = f'<p:cmLst xmlns:p="{P}"><p:cm><p:text>Really?</p:text></p:cm></p:cmLst>'
     data = pptx(
         shape("Seen", kind="title"),
@@ -76,6 +78,8 @@ def test_notes_comments_and_hidden_slides():
         ("heading", "# Seen"),
         ("paragraph", "Comment: Really?"),
         ("paragraph", "Notes: Say hello."),
+        ("paragraph", "Notes: Beside."),
+        ("furniture", "1"),
         ("furniture", "# Unseen"),
     ]
     assert reading.metadata == {"hidden_slides": 1}

@@ -10,7 +10,7 @@ from typing import Any
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.docx_styles import Numbering, Style, read_styles
 from pincite.acquire.readers.dom import Piece, assembled, join, list_line, rows_text
-from pincite.acquire.readers.ooxml import Parts, chart_pieces, is_on
+from pincite.acquire.readers.ooxml import Parts, graphic_pieces, is_on
 from pincite.acquire.readers.xml import attribute, child, descendants, local, number, text_of, value_of
 from pincite.types import Reading
 
@@ -18,6 +18,7 @@ _DELETED = frozenset({"del", "moveFrom"})
 _SKIPPED = frozenset({"rPr", "pPr", "instrText", "delText", "Fallback", "rt", "annotationRef", "sectPr", "tblPr"})
 _CHARACTERS = {"tab": " ", "ptab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
+_BOXES, _GRAPHICS = frozenset({"txbxContent", "txBody"}), frozenset({"chart", "relIds"})
 _LONG_CELL = 400  # characters of a cell on average: a table of longer ones only arranges the page
 
 
@@ -27,10 +28,9 @@ class _Walk:
 
     styles: dict[str, Style]
     numbering: Numbering
-    charts: dict[str, str] = field(default_factory=dict)  # relation: part
-    chart_of: Callable[[str], Any] = field(default=lambda part: None)
+    follow: Callable[[str], Any]  # from an id to the root of the part that the current one refers to by it
     pieces: list[Piece] = field(default_factory=list)
-    boxes: list[Any] = field(default_factory=list)  # text boxes and charts of the paragraph that is being written
+    boxes: list[Any] = field(default_factory=list)  # boxes and graphics of the paragraph that is being written
     notes: list[tuple[str, str]] = field(default_factory=list)  # kind and id, in order of reference
     left_out: dict[str, int] = field(default_factory=lambda: {"hidden_text": 0, "deleted_text": 0})
     title: str = ""
@@ -54,7 +54,7 @@ class _Walk:
             return _CHARACTERS[name]
         if name in _NOTES:
             return self._note(_NOTES[name], attribute(node, "id"))
-        if name in ("txbxContent", "chart"):
+        if name in _BOXES or name in _GRAPHICS:
             self.boxes.append(node)
             return ""
         if name == "r" and _cannot_be_seen(node):
@@ -97,11 +97,10 @@ class _Walk:
             self._add(text, style)
         boxes, self.boxes = self.boxes, outer
         for box in boxes:
-            if local(box) == "txbxContent":
+            if local(box) in _BOXES:
                 self.blocks(box)
             else:
-                root = self.chart_of(self.charts.get(attribute(box, "id"), ""))
-                self.pieces += chart_pieces(root) if root is not None else []
+                self.pieces += graphic_pieces(box, self.follow)
 
     def _style(self, node: Any) -> Style:
         """Give the style of a paragraph, with what the paragraph says itself."""
@@ -195,14 +194,12 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     named = {
         relation.kind: parts.optional(relation.target) for relation in relations.values() if relation.kind in _USED
     }
-    walk = _Walk(read_styles(named.get("styles")), Numbering(named.get("numbering")))
-    walk.charts = {key: relation.target for key, relation in relations.items() if relation.kind == "chart"}
-    walk.chart_of = parts.optional
+    walk = _Walk(read_styles(named.get("styles")), Numbering(named.get("numbering")), parts.follower(main))
     walk.blocks(body)
     _write_notes(walk, named)
     _write_comments(walk, named.get("comments"))
     for kind in ("header", "footer"):
-        _write_furniture(walk, [parts.optional(part) for part in parts.related(main, kind)])
+        _write_furniture(walk, parts, parts.related(main, kind))
     title, metadata = parts.properties()
     metadata |= {key: count for key, count in walk.left_out.items() if count}
     heading = next((piece.label for piece in walk.pieces if piece.kind == "heading"), "")
@@ -251,10 +248,11 @@ def _write_comments(walk: _Walk, root: Any) -> None:
         walk.pieces.append(Piece("paragraph", f"Comment ({author}): {_flat(walk, comment)}"))
 
 
-def _write_furniture(walk: _Walk, roots: Iterable[Any]) -> None:
+def _write_furniture(walk: _Walk, parts: Parts, names: Iterable[str]) -> None:
     """Write headers or footers, each text once."""
     seen = set()
-    for root in roots:
+    for name in names:
+        walk.follow, root = parts.follower(name), parts.optional(name)
         text = _flat(walk, root) if root is not None else ""
         if text and text not in seen:
             seen.add(text)

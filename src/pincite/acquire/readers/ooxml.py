@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pincite.acquire.package import Package
 from pincite.acquire.readers.base import one_line
-from pincite.acquire.readers.dom import Piece, rows_text
-from pincite.acquire.readers.xml import attribute, child, descendants, local, parse_xml, value_of
+from pincite.acquire.readers.dom import Piece, list_line, rows_text
+from pincite.acquire.readers.xml import attribute, child, descendants, local, parse_xml, text_of, value_of
 from pincite.errors import SourceError, SourceUndecodable
 from pincite.types import Scalar
 
@@ -58,6 +59,11 @@ class Parts:
                 found[attribute(node, "Id")] = Relation(attribute(node, "Type").rpartition("/")[2], target)
         return found
 
+    def follower(self, part: str) -> Callable[[str], Any]:
+        """Make a function that parses what a part refers to by an id; None where that is nothing or damaged."""
+        relations = self.relations(part)
+        return lambda key: self.optional(relations[key].target) if key in relations else None
+
     def related(self, part: str, kind: str) -> list[str]:
         """Name the parts that a part refers to in one way, in order of name."""
         return sorted(relation.target for relation in self.relations(part).values() if relation.kind == kind)
@@ -83,10 +89,57 @@ def _another_format() -> SourceError:
     return SourceUndecodable(message, fix="Save it in the current format of the program, and add that.")
 
 
-def chart_pieces(root: Any) -> list[Piece]:
-    """Write a chart as its title and a table: a row for each category, a column for each series."""
+def relation_id(node: Any) -> str:
+    """Give r:id; the plain id beside it is another thing."""
+    return next((str(value) for key, value in node.attrib.items() if key.endswith("}id")), "")
+
+
+def line_of(paragraph: Any) -> str:
+    """Give the text of a paragraph of a drawing; its line breaks are lines."""
+    parts = []
+    for node in descendants(paragraph, "t", "br", "tab"):
+        parts.append({"br": "\n", "tab": " "}.get(local(node)) or text_of(node))
+    return "".join(parts).replace("\v", "\n").strip()
+
+
+def lines_of(node: Any) -> list[str]:
+    """Give the paragraphs inside a part of a drawing that have text; None has none."""
+    return [line for inner in (descendants(node, "p") if node is not None else ()) if (line := line_of(inner))]
+
+
+def graphic_pieces(node: Any, follow: Callable[[str], Any]) -> Iterator[Piece]:
+    """Write a chart or a diagram from the element that refers to it.
+
+    Args:
+        node: "chart" or "relIds".
+        follow: gives the root of the part with an id.
+
+    Yields:
+        What it shows; nothing when it is not there.
+    """
+    root = follow(relation_id(node) or attribute(node, "dm"))
+    if root is None:
+        return
+    if local(node) == "chart":
+        yield from chart_pieces(root)
+    else:
+        bodies = (body for body in descendants(root, "t") if local(body.getparent()) == "pt")
+        texts = (" ".join(lines_of(body)) for body in bodies)
+        yield Piece("list", "\n".join(list_line(text, "-", 0) for text in texts if text))
+
+
+def chart_texts(root: Any) -> tuple[str, list[str]]:
+    """Give a chart's title, and what else is written in it: titles of axes, labels; not what stands for a value."""
     title = child(root, "chart", "title")
-    heading = one_line(" ".join(node.text or "" for node in descendants(title, "t"))) if title is not None else ""
+    shown = lines_of(title) or [*_points(title).values()]
+    behind = set(descendants(title, "p")) if title is not None else set()
+    others = (line_of(inner) for inner in descendants(root, "p") if inner not in behind)
+    return one_line(" ".join(shown)), [line for line in others if line and not (line[0] == "[" and line[-1] == "]")]
+
+
+def chart_pieces(root: Any) -> list[Piece]:
+    """Write a chart as its title, a table (a row for each category, a column for each series) and its other texts."""
+    heading, others = chart_texts(root)
     series = list(descendants(root, "ser"))
     names = [" ".join(_points(child(one, "tx")).values()) for one in series]
     values = [_points(_first(one, "val", "yVal")) for one in series]
@@ -96,7 +149,7 @@ def chart_pieces(root: Any) -> list[Piece]:
     places = sorted({place for column in values for place in column} | set(labels))
     rows = [[labels.get(place, ""), *(column.get(place, "") for column in values)] for place in places]
     table = rows_text([["", *names], *rows])
-    return [Piece("paragraph", heading), Piece("table", table)]
+    return [Piece("paragraph", heading), Piece("table", table), Piece("paragraph", "\n".join(others))]
 
 
 def _first(node: Any, *names: str) -> Any:

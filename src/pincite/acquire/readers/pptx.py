@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, list_line, paged, rows_text
-from pincite.acquire.readers.ooxml import Parts, Relation, chart_pieces
+from pincite.acquire.readers.ooxml import Parts, graphic_pieces, line_of, relation_id
 from pincite.acquire.readers.xml import attribute, child, descendants, local, number, text_of, value_of
 from pincite.types import Reading
 
@@ -55,13 +55,8 @@ def _order(parts: Parts) -> list[str]:
     main = parts.main("ppt/presentation.xml")
     relations = parts.relations(main)
     slides = child(parts.xml(main), "sldIdLst")
-    keys = [_relation_id(slide) for slide in (slides if slides is not None else ())]
+    keys = [relation_id(slide) for slide in (slides if slides is not None else ())]
     return [relations[key].target for key in keys if key in relations and relations[key].target in parts.package]
-
-
-def _relation_id(node: Any) -> str:
-    """Give r:id; the plain id beside it is another thing."""
-    return next((value for key, value in node.attrib.items() if key.endswith("}id")), "")
 
 
 def _slide(parts: Parts, part: str, out: list[int]) -> tuple[bool, list[Piece]]:
@@ -71,32 +66,28 @@ def _slide(parts: Parts, part: str, out: list[int]) -> tuple[bool, list[Piece]]:
         for node in [node for node in descendants(root, kind) if _cannot_be_seen(node)]:
             out[0] += len("".join(text_of(inner).strip() for inner in descendants(node, "t")))
             node.getparent().remove(node)
-    relations = parts.relations(part)
-    pieces = list(_shapes(child(root, "cSld", "spTree"), parts, relations))
+    pieces = list(_shapes(child(root, "cSld", "spTree"), parts.follower(part)))
     pieces.sort(key=lambda piece: piece.kind != "heading")
-    by_kind = sorted(relations.values())
-    for relation in by_kind:
-        if relation.kind == "notesSlide":
-            pieces += _notes(parts.optional(relation.target))
-        elif relation.kind == "comments":
-            pieces += _comments(parts.optional(relation.target))
+    for kind, write in (("comments", _comments), ("notesSlide", _notes)):
+        for target in parts.related(part, kind):
+            pieces += write(parts.optional(target))
     if attribute(root, "show") in ("0", "false"):
         return True, [replace(piece, kind="furniture", level=0) for piece in pieces]
     return False, pieces
 
 
-def _shapes(tree: Any, parts: Parts, relations: dict[str, Relation]) -> Iterator[Piece]:
+def _shapes(tree: Any, follow: Callable[[str], Any]) -> Iterator[Piece]:
     """Write the objects of a slide or a group; of alternatives, the first."""
     for node in tree if tree is not None else ():
         name = local(node)
         if name == "sp":
             yield from _shape(node)
         elif name == "graphicFrame":
-            yield from _graphic(node, parts, relations)
+            yield from _graphic(node, follow)
         elif name == "AlternateContent":
-            yield from _shapes(next(iter(node), None), parts, relations)
+            yield from _shapes(next(iter(node), None), follow)
         elif name == "grpSp":
-            yield from _shapes(node, parts, relations)
+            yield from _shapes(node, follow)
 
 
 def _shape(node: Any) -> Iterator[Piece]:
@@ -139,7 +130,7 @@ def _filled(properties: Any) -> tuple[str, str] | None:
 
 def _paragraphs(body: Any, in_placeholder: bool) -> Iterator[Piece]:
     """Write paragraphs; those with a bullet, and those of a placeholder with several, are points of a list."""
-    found = [(paragraph, _line(paragraph)) for paragraph in body if local(paragraph) == "p"]
+    found = [(paragraph, line_of(paragraph)) for paragraph in body if local(paragraph) == "p"]
     found = [(paragraph, line) for paragraph, line in found if line]
     points: list[str] = []
     for paragraph, line in found:
@@ -156,34 +147,16 @@ def _paragraphs(body: Any, in_placeholder: bool) -> Iterator[Piece]:
 
 
 def _text(body: Any) -> str:
-    return "\n".join(line for node in body if local(node) == "p" if (line := _line(node)))
+    return "\n".join(line for node in body if local(node) == "p" if (line := line_of(node)))
 
 
-def _line(paragraph: Any) -> str:
-    """Give the text of a paragraph; its line breaks are lines."""
-    parts = []
-    for node in descendants(paragraph, "t", "br", "tab"):
-        parts.append({"br": "\n", "tab": " "}.get(local(node)) or text_of(node))
-    return "".join(parts).replace("\v", "\n").strip()
-
-
-def _graphic(node: Any, parts: Parts, relations: dict[str, Relation]) -> Iterator[Piece]:
+def _graphic(node: Any, follow: Callable[[str], Any]) -> Iterator[Piece]:
     """Write a table, a chart or a diagram."""
     for table in descendants(node, "tbl"):
         rows = [[_cell(cell) for cell in row if local(cell) == "tc"] for row in table if local(row) == "tr"]
         yield Piece("table", rows_text(rows))
-    for chart in descendants(node, "chart"):
-        root = _target(parts, relations, _relation_id(chart))
-        yield from chart_pieces(root) if root is not None else ()
-    for diagram in descendants(node, "relIds"):
-        root = _target(parts, relations, attribute(diagram, "dm"))
-        bodies = descendants(root, "t") if root is not None else ()
-        texts = [text for body in bodies if local(body.getparent()) == "pt" and (text := _text(body))]
-        yield Piece("list", "\n".join(list_line(text, "-", 0) for text in texts))
-
-
-def _target(parts: Parts, relations: dict[str, Relation], key: str) -> Any:
-    return parts.optional(relations[key].target) if key in relations else None
+    for graphic in descendants(node, "chart", "relIds"):
+        yield from graphic_pieces(graphic, follow)
 
 
 def _cell(cell: Any) -> str:
@@ -195,11 +168,12 @@ def _cell(cell: Any) -> str:
 
 
 def _notes(root: Any) -> Iterator[Piece]:
-    """Write the speaker's notes."""
+    """Write the speaker's notes, and what else stands on their page; its header, footer and number are furniture."""
     for node in descendants(root, "sp") if root is not None else ():
         holder, body = next(descendants(node, "nvPr"), None), child(node, "txBody")
-        if value_of(holder, "ph", name="type") == "body" and body is not None and (text := _text(body)):
-            yield Piece("paragraph", f"Notes: {text}")
+        if body is not None and (text := _text(body)):
+            is_furniture = value_of(holder, "ph", name="type") in _FURNITURE
+            yield Piece("furniture", text) if is_furniture else Piece("paragraph", f"Notes: {text}")
 
 
 def _comments(root: Any) -> Iterator[Piece]:

@@ -26,14 +26,21 @@ def parse_xml(data: bytes, name: str = "Its XML") -> Any:
     """
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
-    )
+    options = {"resolve_entities": False, "load_dtd": False, "remove_comments": True, "remove_pis": True}
+    parser = etree.XMLParser(no_network=True, huge_tree=False, **options)
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
+        if parser.error_log and all(entry.level < etree.ErrorLevels.FATAL for entry in parser.error_log):
+            # Well-formed; a prefix that nobody declared, or an id of an odd form, is no reason to refuse the text.
+            return _bounded(etree.fromstring(data, etree.XMLParser(no_network=True, recover=True, **options)), name)
         reason = " ".join(str(error).split())[:120].rstrip(".")
         raise SourceUndecodable(f"{name} is damaged: {reason}.", fix=_RESAVE) from error
+    return _bounded(root, name)
+
+
+def _bounded(root: Any, name: str) -> Any:
+    """Refuse what is nested too deeply."""
     if _is_deeper(root, _DEPTH):
         raise SourceUndecodable(f"{name} is nested more than {_DEPTH} levels deep.", fix=_RESAVE)
     return root
@@ -77,8 +84,9 @@ def _is_deeper(root: Any, limit: int) -> bool:
 
 
 def local(node: Any) -> str:
-    """Give an element's name without its namespace, "" for what is no element (an entity)."""
-    return node.tag.rpartition("}")[2] if isinstance(node.tag, str) else ""
+    """Give an element's name without its namespace or prefix, "" for what is no element (an entity)."""
+    tag = node.tag
+    return tag[max(tag.rfind("}"), tag.rfind(":")) + 1 :] if isinstance(tag, str) else ""
 
 
 def text_of(node: Any) -> str:
@@ -90,7 +98,7 @@ def attribute(node: Any, name: str) -> str:
     """Give an attribute by its local name, "" when it is not there."""
     value = node.get(name)
     if value is None:
-        value = next((value for key, value in node.attrib.items() if key.rpartition("}")[2] == name), "")
+        value = next((value for key, value in node.attrib.items() if key.endswith((f"}}{name}", f":{name}"))), "")
     return str(value)
 
 
