@@ -330,3 +330,43 @@ def test_control_characters_near_what_is_hidden_do_no_harm(mark):
     assert "gone" not in reading.text
     assert all(letter in reading.text for letter in "abcxy")
     assert reading.metadata["hidden_text"] == 12
+
+
+def test_what_stands_among_the_main_text_is_kept_though_no_article_has_it():
+    menu = "<div>" + "".join(f'<p><a href="/{n}">Menu entry number {n}</a></p>' for n in range(30)) + "</div>"
+    body = (
+        f"{menu}<div><h2>Start</h2><p>{FILLER * 3}</p><h2>Fruit</h2><ul><li>fee</li><li>fie</li></ul>"
+        "<dl><dt>violin</dt><dd>of wood</dd></dl><h3>Code</h3><div class=wrap><div><pre>x = 1</pre></div></div>"
+        f"<p>{FILLER * 3}</p><h2>Prices</h2><div><table><tr><th>A</th><th>B</th></tr><tr><td>7</td><td>8</td></tr>"
+        "</table></div><div class=box><a href=/x>Another story of this site</a></div>"
+        f"<p>{FILLER * 3}</p><p>End.</p></div>{menu}"
+    )
+    reading = page(body)
+    wanted = ("Start", "Fruit", "- fee\n- fie", "violin", "of wood", "Code", "x = 1", "Prices", "| A | B |", "End.")
+    places = [reading.text.find(words) for words in wanted]
+    assert -1 not in places and places == sorted(places)
+    assert "Menu entry" not in reading.text and "Another story" not in reading.text
+    assert [block.label for block in reading.blocks if block.kind == "heading"] == ["Start", "Fruit", "Code", "Prices"]
+
+
+def test_notes_of_the_text_are_no_boxes_beside_it():
+    body = "<p>Text.</p><aside class='admonition note'><p>Mind it.</p></aside><aside role=doc-footnote>1. Seen.</aside>"
+    assert page(body).text == "Text.\n\nMind it.\n\n1. Seen."
+
+
+def test_what_is_said_twice_for_other_eyes_is_said_once():
+    ruby = "<p><ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>です</p>"
+    source = "<annotation encoding='application/x-tex'>x_tex</annotation>"
+    formula = f"<p><math><semantics><mi>x</mi>{source}</semantics></math></p>"
+    assert page(ruby + formula).text == "漢字です\n\nx"
+
+
+def test_lists_count_from_where_they_start():
+    body = "<ol start=26><li>z</li><li value=40>x</li><li>y</li></ol><ol start=a><li>one</li></ol>"
+    assert page(body).text == "26. z\n40. x\n41. y\n\n1. one"
+
+
+def test_a_table_with_headings_of_columns_is_one_whatever_its_cells_hold():
+    parts = "<ul><li>wheel</li><li>door</li></ul>"
+    body = f"<table><tr><th>Name</th><th>Parts</th></tr><tr><td>Car</td><td>{parts}</td></tr></table>"
+    assert page(body).text == "| Name | Parts |\n| Car | wheel door |"

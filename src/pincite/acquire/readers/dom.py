@@ -10,23 +10,20 @@ from typing import Any
 from pincite.acquire.readers.base import one_line, words
 from pincite.types import Block, BlockKind, Page
 
-# Names of HTML elements and, at the end, those that trafilatura gives them in its own trees.
-_SKIPPED = words(
+SKIPPED = words(
     "script style noscript template head title meta link iframe object embed canvas svg audio video select button "
-    "textarea nav footer aside"
+    "textarea nav footer aside rt rp annotation annotation-xml"
 )
-_BLOCKS = words(
+BLOCKS = words(
     "address article blockquote body center dd details div dl dt fieldset figcaption figure form header hr html main "
-    "p section summary table caption thead tbody tfoot tr td th ul ol menu li h1 h2 h3 h4 h5 h6 pre "
-    "list item row cell quote head"
+    "p section summary table caption thead tbody tfoot tr td th ul ol menu li h1 h2 h3 h4 h5 h6 pre"
 )
 _HEADING = re.compile(r"h([1-6])$")
 _NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_LISTS = frozenset({"ul", "ol", "menu", "list"})
-_ITEMS = frozenset({"li", "item"})
-_ROWS = frozenset({"tr", "row"})
-_CELLS = frozenset({"td", "th", "cell"})
-_IN_LAYOUT = ("table", "ul", "ol", "list", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "head")
+_LISTS = frozenset({"ul", "ol", "menu"})
+_UNORDERED = -1
+_CELLS = frozenset({"td", "th"})
+_IN_LAYOUT = ("table", "ul", "ol", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:lang|language|highlight|sourceCode|brush:?)[-\s]([\w+#.-]+)")
 
 
@@ -46,7 +43,7 @@ class _Writer:
 
     pieces: list[Piece] = field(default_factory=list)
     inline: list[str] = field(default_factory=list)  # of the block that is being written
-    lists: list[str] = field(default_factory=list)  # the open lists, by tag
+    lists: list[int] = field(default_factory=list)  # of the open lists, the number of the next item
     marker: str = ""  # of the item that has just been opened
 
     def write(self, text: str | None) -> None:
@@ -84,8 +81,8 @@ def pieces_of(tree: Any) -> tuple[list[Piece], int]:
     """Write the visible text of an lxml tree.
 
     Args:
-        tree: the root element, of HTML or of trafilatura's own kind. Navigation, footers, asides, scripts, forms'
-            controls and embedded objects are left out.
+        tree: the root element. Navigation, footers, asides, scripts, forms' controls, embedded objects and what is
+            said a second time for other eyes (the reading of ruby text, the source of a formula) are left out.
 
     Returns:
         The pieces in document order, and the depth of the tree in elements.
@@ -176,9 +173,19 @@ def list_line(text: str, marker: str, level: int) -> str:
     return f"{indent}{marker} " + text.replace("\n", "\n  " + indent)
 
 
-def settable(text: str) -> str:
+def _settable(text: str) -> str:
     """Give a text that lxml lets a tree hold: what XML does not know is U+FFFD."""
     return _NOT_XML.sub("\ufffd", text)
+
+
+def drop(node: Any) -> None:
+    """Take an element out and leave what follows it; lxml's own way stumbles over control characters."""
+    before, parent, tail = node.getprevious(), node.getparent(), node.tail or ""
+    parent.remove(node)
+    if before is not None:
+        before.tail = _settable((before.tail or "") + tail)
+    else:
+        parent.text = _settable((parent.text or "") + tail)
 
 
 def squashed(text: str) -> str:
@@ -193,7 +200,7 @@ def _start(writer: _Writer, node: Any, is_root: bool) -> bool:
     if level and not is_root:
         label = one_line(_flat(node))
         writer.add(Piece("heading", f"{'#' * level} {label}" if label else "", level, label))
-    elif tag in _SKIPPED:
+    elif tag in SKIPPED:
         pass
     elif tag == "pre":
         writer.add(Piece("code", _raw(node), label=_language(node)))
@@ -207,22 +214,31 @@ def _start(writer: _Writer, node: Any, is_root: bool) -> bool:
 
 def _open(writer: _Writer, node: Any, tag: str) -> None:
     """Begin an element whose children come next."""
-    if tag in ("br", "lb"):
+    if tag == "br":
         writer.inline.append("\n")
-    if tag in _BLOCKS:
+    if tag in BLOCKS:
         writer.flush()
     if tag in _LISTS:
-        writer.lists.append("ol" if tag == "ol" or node.get("rend") == "ol" else "ul")
-    if tag in _ITEMS and writer.lists:
-        position = 1 + sum(1 for _ in node.itersiblings(tag, preceding=True)) if writer.lists[-1] == "ol" else 0
-        writer.marker = f"{position}. " if position else "- "
+        writer.lists.append(_number(node, "start", 1) if tag == "ol" else _UNORDERED)
+    if tag == "li" and writer.lists:
+        number = writer.lists[-1]
+        if number != _UNORDERED:
+            number = _number(node, "value", number)
+            writer.lists[-1] = number + 1
+        writer.marker = "- " if number == _UNORDERED else f"{number}. "
     writer.write(node.text)
+
+
+def _number(node: Any, name: str, default: int) -> int:
+    """Read a whole number that an attribute gives, the default where there is none."""
+    given = str(node.get(name, ""))
+    return int(given[:9]) if given.isdecimal() else default
 
 
 def _end(writer: _Writer, node: Any) -> None:
     """End an element."""
     tag = str(node.tag)
-    if tag in _BLOCKS:
+    if tag in BLOCKS:
         writer.flush()
     if tag in _LISTS and writer.lists:
         writer.lists.pop()
@@ -232,7 +248,7 @@ def _end(writer: _Writer, node: Any) -> None:
 
 def _level(node: Any) -> int:
     """Give a heading's level, 0 for other elements."""
-    match = _HEADING.match(str(node.get("rend") or "h2") if node.tag == "head" else str(node.tag))
+    match = _HEADING.match(str(node.tag))
     return int(match[1]) if match else 0
 
 
@@ -243,11 +259,11 @@ def _flat(node: Any) -> str:
     parts = []
     walk = iterwalk(node, events=("start", "end"))
     for event, inner in walk:
-        if inner.tag in _BLOCKS or inner.tag in ("br", "lb"):
+        if inner.tag in BLOCKS or inner.tag == "br":
             parts.append(" ")
         if event == "end":
             parts.append(inner.tail or "" if inner is not node else "")
-        elif inner.tag in _SKIPPED and inner is not node:
+        elif inner.tag in SKIPPED and inner is not node:
             walk.skip_subtree()
         else:
             parts.append(inner.text or "")
@@ -256,8 +272,10 @@ def _flat(node: Any) -> str:
 
 def _raw(node: Any) -> str:
     """Give preformatted text as it is, without empty lines around it."""
-    for line_break in node.iter("br", "lb"):
-        line_break.tail = "\n" + settable(line_break.tail or "")
+    for line_break in node.iter(
+        "br",
+    ):
+        line_break.tail = "\n" + _settable(line_break.tail or "")
     lines = "".join(node.itertext()).replace("\r\n", "\n").rstrip().split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     return "\n".join(lines[first:])
@@ -271,14 +289,15 @@ def _language(node: Any) -> str:
 
 
 def _is_layout(table: Any) -> bool:
-    """Tell whether a table only arranges a page: it holds blocks, or never has two cells in a row."""
-    if next(table.iterdescendants(*_IN_LAYOUT), None) is not None:
+    """Tell whether a table only arranges a page: it holds blocks and names no column, or never has two in a row."""
+    held = ("table",) if next(table.iter("th"), None) is not None else _IN_LAYOUT
+    if next(table.iterdescendants(*held), None) is not None:
         return True
-    return all(len(row) < 2 for row in table.iter(*_ROWS))
+    return all(len(row) < 2 for row in table.iter("tr"))
 
 
 def _table(table: Any) -> str:
     """Write a table, a row a line; rows without text are left out."""
     captions = [text for caption in table.iter("caption") if (text := _flat(caption))]
-    rows = rows_text([_flat(cell) for cell in row if cell.tag in _CELLS] for row in table.iter(*_ROWS))
+    rows = rows_text([_flat(cell) for cell in row if cell.tag in _CELLS] for row in table.iter("tr"))
     return "\n".join([*captions, rows] if rows else captions)

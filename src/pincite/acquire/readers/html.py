@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import html as entities
-import logging
 import re
 from collections import Counter
 from typing import Any
 
 from pincite.acquire.decode import decode
 from pincite.acquire.readers.base import Lines, one_line, stem, words
-from pincite.acquire.readers.dom import Piece, assembled, pieces_of, squashed
+from pincite.acquire.readers.dom import Piece, assembled, pieces_of
 from pincite.acquire.readers.html_hidden import without_hidden
+from pincite.acquire.readers.html_main import only_main
 from pincite.types import Reading, Scalar
 
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
@@ -24,7 +24,7 @@ _UNNESTED = words(  # void elements, and those whose end may be left out
 _DEPTH = 2000  # of elements: beyond, parsers take quadratic time, so only the bare text is taken
 _MAIN_DEPTH = 200  # up to which the main text is looked for: the extractor calls itself for each level
 _MAIN_SIZE = 8 << 20  # characters up to which it is looked for: it takes more than a second for each million
-_MAIN_SHARE = (0.25, 0.8)  # of the visible text: with less the page is no article, with more it is nothing else
+_NOTE = re.compile(r"\b(?:doc-)?(?:foot|end)?note|admonition|\b(?:tip|hint|caution|warning|important|danger|callout)\b")
 _META = {  # metadata: names of meta elements, the best first
     "author": ("author", "article:author", "dc.creator"),
     "date": ("article:published_time", "date", "dc.date", "dcterms.created", "datepublished"),
@@ -61,6 +61,9 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     title = _title(tree) or stem(name)
     metadata |= _metadata(tree)
     hidden = without_hidden(tree)
+    for node in tree.iter("aside"):
+        if _NOTE.search(f"{node.get('class', '')} {node.get('role', '')}"):
+            node.tag = "div"
     if hidden:
         metadata["hidden_text"] = hidden
     text, blocks = assembled(_main_pieces(tree, len(source)))
@@ -160,35 +163,8 @@ def _metadata(tree: Any) -> dict[str, Scalar]:
 
 
 def _main_pieces(tree: Any, size: int) -> list[Piece]:
-    """Give the main text's pieces, or those of all visible text when the main text is not enough of it."""
+    """Give the main text's pieces, or those of all visible text when there is no main text to be found."""
     visible, depth = pieces_of(tree)
-    if depth > _MAIN_DEPTH or size > _MAIN_SIZE:
+    if depth > _MAIN_DEPTH or size > _MAIN_SIZE or not only_main(tree):
         return visible
-    main = _extracted(tree)
-    share = sum(len(squashed(piece.text)) for piece in main) / max(
-        1, sum(len(squashed(piece.text)) for piece in visible)
-    )
-    if not _MAIN_SHARE[0] <= share <= _MAIN_SHARE[1]:
-        return visible
-    codes = {squashed(piece.text): piece for piece in visible if piece.kind == "code"}
-    return [codes.get(squashed(piece.text), piece) if piece.kind == "code" else piece for piece in main]
-
-
-def _extracted(tree: Any) -> list[Piece]:
-    """Let trafilatura find the main text, [] when it finds none."""
-    from lxml.etree import LxmlError
-    from trafilatura import bare_extraction
-
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # that it finds nothing is no news to anyone
-    try:
-        found = bare_extraction(tree, favor_precision=True, include_comments=False, include_formatting=True)
-    except (LxmlError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        return []  # it stumbled over broken markup; the visible text is still there
-    body = getattr(found, "body", None)
-    if body is None:
-        return []
-    for node in list(body.iter("code")):  # its name for code in a line and for blocks of code
-        parent = node.getparent()
-        if "\n" in "".join(node.itertext()) or parent is None or parent.tag in ("body", "quote"):
-            node.tag = "pre"
-    return pieces_of(body)[0]
+    return pieces_of(tree)[0]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from pincite.acquire.readers.dom import settable
+from pincite.acquire.readers.dom import drop
 
 _MOST_CHECKS = 200_000  # of elements against selectors
 _MOST_HIDDEN = 0.5  # of the text: more is only waiting for its script
@@ -45,18 +45,8 @@ def without_hidden(tree: Any) -> int:
         unseen = list(_unseen(tree, styles))
         count = sum(map(_size, unseen))
     for node in unseen:
-        _drop(node)
+        drop(node)
     return count + _without_own(tree, styles, is_known)
-
-
-def _drop(node: Any) -> None:
-    """Take an element out and leave what follows it; lxml's own way stumbles over control characters."""
-    before, parent, tail = node.getprevious(), node.getparent(), node.tail or ""
-    parent.remove(node)
-    if before is not None:
-        before.tail = settable((before.tail or "") + tail)
-    else:
-        parent.text = settable((parent.text or "") + tail)
 
 
 def _size(node: Any) -> int:
