@@ -40,6 +40,53 @@ def test_a_table_on_its_side_is_one_too():
     assert found == EXPECTED
 
 
+def by_columns(rows: tuple[tuple[str, ...], ...], places: tuple[float, ...], *, top: float = 500) -> str:
+    """Draw a table column by column, as spreadsheets and layout programs do."""
+    cells = [(x, n, row[at]) for at, x in enumerate(places) for n, row in enumerate(rows) if row[at]]
+    return "".join(text(x, top - 16 * n, said) for x, n, said in cells)
+
+
+def test_a_table_drawn_column_by_column_is_read_by_rows():
+    before, after = lines(40, 560, [PROSE] * 2), lines(40, 400, [PROSE] * 2)
+    assert tables(before + by_columns((HEAD, *ROWS), PLACES) + after) == [EXPECTED]
+    labelled = by_columns(tuple(row[:1] for row in (HEAD, *ROWS)), PLACES[:1])
+    numbers = "".join(
+        text(x, 500 - 16 * n, said)
+        for n, row in enumerate((HEAD, *ROWS))
+        for x, said in zip(PLACES[1:], row[1:], strict=True)
+        if said
+    )
+    assert tables(labelled + numbers) == [EXPECTED]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (("Ada Alder", "Bo Birch"), ("Weir Institute", "Dam Office"), ("Brest", "Venice"), ("a@weir", "b@dam")),
+        tuple((f"{n}", f"open the gate of lock {n}") for n in range(1, 6)),
+    ],
+    ids=["authors", "numbered lines"],
+)
+def test_other_columns_are_read_one_after_the_other(rows):
+    content = lines(40, 560, [PROSE] * 2) + by_columns(rows, (40, 200))
+    found = pdf.read(bytes(Pdf([PdfPage(content)])), "a.pdf", "application/pdf")
+    assert found.text.split() == " ".join([PROSE * 2, *(row[at] for at in (0, 1) for row in rows)]).split()
+
+
+def test_tables_side_by_side_stay_apart():
+    right = "".join(
+        text(x, 500 - 16 * n, said)
+        for n, row in enumerate((("Rate", "Tax"), ("Paid", "0.00"), ("Due", "9.50"), ("Sum", "9.50")))
+        for x, said in zip((250, 330), row, strict=True)
+    )
+    left = "".join(
+        text(x, 500 - 16 * n, said)
+        for n, row in enumerate((("Item", "Price"), ("Coal", "1.50"), ("Peat", "4.00"), ("Wood", "4.00")))
+        for x, said in zip((40, 120), row, strict=True)
+    )
+    assert [said.splitlines()[1] for said in tables(left + right)] == ["| Coal | 1.50 |", "| Paid | 0.00 |"]
+
+
 def test_every_cell_leads_back_to_its_place():
     data = bytes(Pdf([PdfPage(table())]))
     found = pdf.read(data, "a.pdf", "application/pdf")

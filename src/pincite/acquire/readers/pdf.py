@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pincite.acquire.readers.base import stem
+from pincite.acquire.readers.pdf_columns import put_in_rows
 from pincite.acquire.readers.pdf_compose import Composer
 from pincite.acquire.readers.pdf_hidden import without_hidden
 from pincite.acquire.readers.pdf_layout import mark_furniture, mark_headings
@@ -82,6 +83,8 @@ def read(
     doubtful = _put_in(pages, scans or {}, metadata)
     warnings = [*_troubles(pages), *doubtful]
     mark_furniture(pages)
+    for page in pages:
+        put_in_rows(page)
     mark_tables(pages)
     mark_headings(pages, outline)
     composer = Composer(pages)

@@ -23,11 +23,12 @@ GONE = "\0"  # holds the place of what is no character: an unmapped glyph, the s
 HYPHEN = "\x02"  # PDFium's mark for a hyphen at the end of a line, which it joins with the next
 _LOOKS = 50  # characters that tell how a page is turned
 _STEP = 12  # characters between two looks at the style, within one word
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ODD = re.compile("[\x00-\x01\x03-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]{2,}")
 # What PDFium itself makes of one code point, in the order of reading; Hebrew and Arabic presentation forms.
-_LIGATURES = frozenset(unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB1D, 0xFEFD))
+_LIGATURES = frozenset(unicodedata.normalize("NFKC", chr(code)).strip() for code in range(0xFB1D, 0xFEFD))
 _COMBINING = dict(
     zip("`´¨ˆ˜ˇ˚¯˘˙¸˝˛", "\u0300\u0301\u0308\u0302\u0303\u030c\u030a\u0304\u0306\u0307\u0327\u030b\u0328", strict=True)
 )
@@ -139,10 +140,20 @@ class Glyphs:
         self._colour = [ctypes.c_uint() for _ in range(4)]
         self._styles: dict[int, Style] = {}  # by text object
 
-    def codes(self, count: int) -> list[int]:
-        """Give the code points; PDFium gives those beyond U+FFFF as two."""
-        get, handle = self._pdfium.FPDFText_GetUnicode, self._handle
-        return [get(handle, index) for index in range(count)]
+    def codes(self, count: int) -> str:
+        """Give the characters by their numbers; PDFium gives code points beyond U+FFFF as two.
+
+        PDFium's string has them at once, but leaves out what has no meaning: it serves where it leaves nothing out.
+        """
+        pdfium, handle = self._pdfium, self._handle
+        buffer = (ctypes.c_ushort * (count + 1))()
+        given = pdfium.FPDFText_GetText(handle, 0, count, buffer) - 1
+        said = bytes(buffer)[: 2 * count].decode("utf-16-le", "surrogatepass")
+        if given != count or len(said) != count or _SURROGATE.search(said) or "\0" in said:
+            get = pdfium.FPDFText_GetUnicode
+            codes = [get(handle, index) for index in range(count)]
+            return "".join(chr(code if code <= sys.maxunicode else code & 0xFFFF) for code in codes)
+        return said.replace("\ufffe", HYPHEN)
 
     def is_hyphen(self, index: int) -> bool:
         """Tell whether PDFium has joined two lines at a character."""
@@ -184,13 +195,13 @@ class Glyphs:
         size = pdfium.FPDFText_GetFontSize(self._handle, index) * math.hypot(matrix.c, matrix.d)
         angle = round(math.degrees(math.atan2(matrix.b, matrix.a)) + 180 * (size < 0)) % 360  # set upside down
         bold = pdfium.FPDFText_GetFontWeight(self._handle, index) >= 600
-        pdfium.FPDFText_GetFillColor(self._handle, index, *self._colour)
-        *colour, alpha = (part.value for part in self._colour)
+        red, green, blue, alpha = self._colour
+        pdfium.FPDFText_GetFillColor(self._handle, index, red, green, blue, alpha)
         mode = pdfium.FPDFTextObj_GetTextRenderMode(target) if target else 0
         doubt = ""
-        if mode in (3, 7) or alpha < 16:
+        if mode in (3, 7) or alpha.value < 16:
             doubt = "unpainted"
-        elif mode in (0, 4) and min(colour) >= 245:
+        elif mode in (0, 4) and min(red.value, green.value, blue.value) >= 245:
             doubt = "white"
         return Style(round(abs(size) * 4) / 4, angle, bold, doubt or ("tiny" if 0 < abs(size) < 1.5 else ""))
 
@@ -222,8 +233,7 @@ def characters(glyphs: Glyphs, count: int) -> str:
     Surrogate pairs are one character and ``GONE``; marks of joined hyphens stay; letters of one glyph that are read from
     the right, such as lam-alef, which PDFium gives in the order of display, are put in the order of reading.
     """
-    codes = glyphs.codes(count)
-    raw = "".join(map(chr, codes if max(codes, default=0) <= sys.maxunicode else (c & 0xFFFF for c in codes)))
+    raw = glyphs.codes(count)
     if raw.isascii() and raw.isprintable():
         return raw
     raw = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16") + GONE, raw)

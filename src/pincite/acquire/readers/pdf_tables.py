@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -139,9 +140,14 @@ def _columns(run: list[_Row]) -> list[tuple[float, float]]:
 
 def _column(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
     """Find the column that a cell stands in: the first that it mostly lies in, or else the nearest."""
-    shared = [min(cell.right, right) - max(cell.left, left) for left, right in columns]
-    first = next((at for at, share in enumerate(shared) if share > 0.5 * (columns[at][1] - columns[at][0])), None)
-    return first if first is not None else max(range(len(columns)), key=lambda at: (shared[at], -at))
+    nearest, most = 0, -math.inf
+    for at, (left, right) in enumerate(columns):
+        share = min(cell.right, right) - max(cell.left, left)
+        if share > 0.5 * (right - left):
+            return at
+        if share > most:
+            nearest, most = at, share
+    return nearest
 
 
 def _is_table(page: PageText, run: list[_Row], columns: Sequence[tuple[float, float]]) -> bool:
@@ -155,8 +161,8 @@ def _is_table(page: PageText, run: list[_Row], columns: Sequence[tuple[float, fl
     )
     if listed > len(several) / 2:
         return False
-    filled = [len({_column(cell, columns) for cell in _of(row)}) > 1 for row in run]
-    return sum(filled) >= max(_LEAST_ROWS, len(run) / 2)
+    filled = sum(len(_of(row)) > 1 and len({_column(cell, columns) for cell in _of(row)}) > 1 for row in run)
+    return filled >= max(_LEAST_ROWS, len(run) / 2)
 
 
 def rows_of(lines: Sequence[Line]) -> Iterator[list[list[tuple[int, int]]]]:
