@@ -184,3 +184,52 @@ def test_a_code_page_is_chosen_by_letters_and_others_are_left_alone():
     assert best_latin(SENTENCES["pl"].encode("cp1250"), "cp1252") == "cp1250"
     assert best_latin(SENTENCES["el"].encode("cp1253"), "cp1253") == "cp1253"
     assert best_latin("Straße".encode("cp500"), "cp500") == "cp500"
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<?xml version="1.0" encoding="{}"?>',
+        "# -*- coding: {} -*-",
+        "# vim: set fileencoding={} :",
+        '<meta http-equiv="Content-Type" content="text/html; charset={}">',
+        '@charset "{}";',
+        "\\usepackage[{}]{{inputenc}}",
+    ],
+)
+def test_a_document_says_itself_what_it_is_written_in(declaration):
+    text = f"{declaration.format('cp1250')}\nà"  # ŕ in that code page, which nobody would guess
+    assert decode(text.replace("à", "ŕ").encode("cp1250"))[:2] == (text.replace("à", "ŕ"), "cp1250")
+    assert decode(text.encode())[:2] == (text, "utf-8")  # it is UTF-8, whatever it says
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("파이썬은 배우기 쉬운 언어이다.\n", "iso2022_kr"),
+        ("己所不欲，勿施於人。\n", "hz"),
+        ("똠방각하 펲시콜라 ㉯㉯납 쌈싸라.\n", "johab"),
+        ("똠방각하 펲시콜라 ㉯㉯납 쌈싸라.\n", "cp949"),
+    ],
+)
+def test_encodings_that_shift_and_rare_korean_ones(text, encoding):
+    assert decode(text.encode(encoding))[:2] == (text, encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Ĉiuj homoj estas denaske liberaj kaj egalaj laŭ digno, ŝajne ĝuste aĵo.", "iso8859_3"),
+        ("Le cœur de l'Œuvre a coûté 5 €, à la sœur.", "iso8859_15"),
+        ("Šis žodis ir ąžuolas, ėjęs į ūkį.", "iso8859_13"),
+        ("Zażółć gęślą jaźń, Ćma łże.", "mac_latin2"),
+        ("Tâ\u0301t ca\u0309 mo\u0323i ngươ\u0300i sinh ra đê\u0300u đươ\u0323c tư\u0323 do.", "cp1258"),
+        ("Õhtul sõi šokolaadi, ööbik ja žürii", "cp1252"),
+    ],
+)
+def test_code_pages_of_smaller_languages(text, encoding):
+    assert decode(text.encode(encoding))[0] == text
+
+
+def test_few_letters_among_ascii_are_no_chinese():
+    assert decode("Dansk er tæt forbundet med norsk".encode("cp1252"))[0] == "Dansk er tæt forbundet med norsk"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pincite.acquire.latin import best_latin
 from pincite.errors import SourceUndecodable
@@ -18,6 +18,16 @@ _MARKS = (
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SEVEN_BIT = (  # what would pass as UTF-8: the signs of an encoding that shifts
+    (rb"\x1b\$\)C", "iso2022_kr"),
+    (rb"\x1b\$", "iso2022_jp_2"),
+    (rb"~\{(?:[\x21-\x77][\x21-\x7e]){2,}~\}", "hz"),
+)
+_HEAD = 4096  # bytes in which a document may say what it is written in
+_DECLARATION = re.compile(
+    rb"""(?:charset|coding)\s*[=:]\s*["']?\s*([\w.:-]{1,40})|@charset\s+["']([\w.:-]{1,40})|\[(\w{1,40})\]\{inputenc\}""",
+    re.IGNORECASE | re.ASCII,
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\x1b")) + b"\x7f"
 _ASCII = frozenset(b"\t\n\r") | frozenset(range(32, 127))
@@ -36,8 +46,9 @@ def decode(data: bytes, declared: str = "") -> Decoded:
 
     Args:
         data: the bytes.
-        declared: the label that the document or its transport gives, "" for none. It is only believed when the
-            bytes are not UTF-8 and do decode as it says.
+        declared: the label that the document's transport gives, "" for none; then the one that stands at its own
+            beginning counts (of HTML, XML, CSS, Python, LaTeX, or as editors write it). It is only believed when
+            the bytes are not UTF-8 and do decode as it says.
 
     Returns:
         The text, the encoding's Python name, and a warning for each thing that could not be decoded as it stands.
@@ -46,6 +57,8 @@ def decode(data: bytes, declared: str = "") -> Decoded:
     Raises:
         SourceUndecodable: the bytes are no text.
     """
+    if not declared and (own := _DECLARATION.search(data[:_HEAD])):
+        declared = next(filter(None, own.groups())).decode("ascii")
     for decoded in _attempts(data, declared):
         return decoded
     raise SourceUndecodable("The content is not text in any known encoding.", fix="Convert it to UTF-8 text.")
@@ -74,8 +87,10 @@ def _attempts(data: bytes, declared: str) -> Iterator[Decoded]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             yield from _damaged(data[len(mark) :], encoding)
-    if b"\x1b$" in data and data.isascii():  # 7 bit, so it would pass as UTF-8
-        yield from _strict(data, "iso2022_jp")
+    if data.isascii():
+        for sign, encoding in _SEVEN_BIT:
+            if re.search(sign, data):
+                yield from _strict(data, encoding)
     if _control_share(data) <= _UTF8_CONTROLS:
         yield from _strict(data, "utf-8")
     yield from _wide(data)
@@ -179,17 +194,28 @@ def _guessed(data: bytes) -> Iterator[Decoded]:
 
     sample = _telling(data)
     best = from_bytes(sample).best()
-    if best is None:
-        return
-    yield from _damaged(data, "euc_jp" if _is_euc_jp(sample) else best_latin(sample, best.encoding))
+    eastern = _eastern(sample, _EASTERN if best is None else _EASTERN[:1])
+    if eastern or best is not None:
+        yield from _damaged(data, eastern or best_latin(sample, best.encoding if best else ""))
 
 
-def _is_euc_jp(sample: bytes) -> bool:
-    """Tell Japanese from what short samples of it are taken for: a quarter is kana in no other encoding's text."""
-    for text, _, _ in _strict(sample, "euc_jp"):
-        beyond = [char for char in text if char > "\x7f"]
-        return 4 * sum("\u3040" <= char <= "\u30ff" for char in beyond) >= len(beyond) > 0
-    return False
+# Encoding, the characters that tell it (kana; syllables of Korean), their least share of those beyond ASCII. The first
+# is taken for others in short samples, the rest for none at all.
+_EASTERN = (
+    ("euc_jp", "\u3040", "\u30ff", 0.25),
+    ("cp949", "\uac00", "\ud7a3", 0.5),
+    ("johab", "\uac00", "\ud7a3", 0.5),
+)
+
+
+def _eastern(sample: bytes, encodings: Iterable[tuple[str, str, str, float]]) -> str:
+    """Give the encoding in which a sample has the characters that tell it, "" when it has none."""
+    for name, first, last, share in encodings:
+        for text, _, _ in _strict(sample, name):
+            beyond = [char for char in text if char > "\x7f"]
+            if sum(first <= char <= last for char in beyond) >= share * len(beyond) > 0:
+                return name
+    return ""
 
 
 def _telling(data: bytes) -> bytes:

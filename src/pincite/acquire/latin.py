@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _PAGES = {  # code page: the letters beyond ASCII of each language that is written in it
@@ -11,7 +12,8 @@ _PAGES = {  # code page: the letters beyond ASCII of each language that is writt
         "áéíñóúü",  # Spanish
         "àáâãçéêíóôõúü",  # Portuguese
         "àèéìîòóù",  # Italian
-        "åäæöøéü",  # Danish, Norwegian, Swedish, Finnish
+        "åäæöøéüšž",  # Danish, Norwegian, Swedish, Finnish
+        "äöõüšž",  # Estonian
         "áðéíóúýþæö",  # Icelandic
         "áéëïíóöúüàèçâêîôû",  # Dutch, Catalan, words taken from elsewhere
     ),
@@ -20,15 +22,28 @@ _PAGES = {  # code page: the letters beyond ASCII of each language that is writt
         "áčďéěíňóřšťúůýž",  # Czech
         "áäčďéíĺľňóôŕšťúýž",  # Slovak
         "áéíóöőúüű",  # Hungarian
-        "ăâîşţ",  # Romanian
+        "ăâîşţșț",  # Romanian
         "čćđšž",  # Croatian, Slovene
     ),
     "cp1254": ("çğıöşüâîûi̇",),  # Turkish
     "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"),  # Lithuanian, Latvian, Estonian
+    "iso8859_3": ("ĉĝĥĵŝŭ", "ċġħżàèìòù"),  # Esperanto, Maltese
+    "cp1258": ("àâăèéêìíòóôơùúưýđ\u0300\u0301\u0303\u0309\u0323",),  # Vietnamese, with its tones apart
 }
-_SAME_LETTERS = {"iso8859_2": "cp1250", "mac_roman": "cp1252", "cp850": "cp1252", "cp852": "cp1250"}
+_SAME_LETTERS = {
+    "iso8859_2": "cp1250",
+    "iso8859_15": "cp1252",
+    "mac_roman": "cp1252",
+    "cp850": "cp1252",
+    "cp852": "cp1250",
+    "mac_latin2": "cp1250",
+    "iso8859_16": "cp1250",
+    "iso8859_13": "cp1257",
+    "iso8859_4": "cp1257",
+    "iso8859_10": "cp1257",
+}
 _ASCII = b"Aa Zz 09"  # in EBCDIC it reads otherwise
-_MARKS = frozenset("“”„‘’‚«»‹›–—…•·€£§©®°¿¡×´™\u00a0\u00ad")
+_MARKS = frozenset("“”„‘’‚«»‹›–—…•·€£§©®°¿¡×´™²\u00a0\u00ad")
 
 
 def best_latin(sample: bytes, guess: str) -> str:
@@ -41,7 +56,8 @@ def best_latin(sample: bytes, guess: str) -> str:
     Returns:
         The name of a codec.
     """
-    if _ASCII.decode(guess, "ignore") != _ASCII.decode() or not _is_latin(sample.decode(guess, "ignore")):
+    text = sample.decode(guess, "ignore")
+    if _ASCII.decode(guess, "ignore") != _ASCII.decode() or not (_is_latin(text) or _is_among_latin(text)):
         return guess
     scores = {
         page: _coverage(sample, page, _PAGES[_SAME_LETTERS.get(page, page)]) for page in (*_PAGES, *_SAME_LETTERS)
@@ -53,6 +69,12 @@ def _is_latin(text: str) -> bool:
     """Tell whether most letters beyond ASCII are Latin."""
     letters = [char for char in text if char > "\x7f" and char.isalpha()]
     return 2 * sum(unicodedata.name(char, "").startswith("LATIN") for char in letters) >= len(letters)
+
+
+def _is_among_latin(text: str) -> bool:
+    """Tell whether most characters beyond ASCII touch an ASCII letter, as those of no other script do."""
+    beyond = sum(char > "\x7f" for char in text)
+    return 2 * len(re.findall(r"(?<=[a-zA-Z])[^\x00-\x7f]|[^\x00-\x7f](?=[a-zA-Z])", text)) > beyond
 
 
 def _coverage(sample: bytes, page: str, alphabets: tuple[str, ...]) -> float:

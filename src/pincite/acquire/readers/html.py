@@ -14,7 +14,6 @@ from pincite.acquire.readers.html_hidden import without_hidden
 from pincite.acquire.readers.html_main import only_main
 from pincite.types import Reading, Scalar
 
-_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _TAG = re.compile(r"<!--|<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
 _RAW = frozenset({"script", "style", "noscript", "template"})
 _UNNESTED = words(  # void elements, and those whose end may be left out
@@ -49,8 +48,7 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     Raises:
         SourceUndecodable: the bytes are no text.
     """
-    declared = _DECLARED.search(data[:4096])
-    source, encoding, warnings = decode(data, declared[1].decode("ascii", "ignore") if declared else "")
+    source, encoding, warnings = decode(data)
     metadata: dict[str, Scalar] = {"encoding": encoding}
     if _too_deep(source):
         warnings = (*warnings, "Elements are nested too deeply; only the text was taken, without its structure.")
