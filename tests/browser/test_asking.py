@@ -210,21 +210,21 @@ def test_evidence_is_marked_to_the_character_and_walked_by_key(asking: Callable[
     page.keyboard.press("Enter")
     mark = side.locator(".place mark")
     mark.wait_for()
-    assert mark.inner_text() == RENT
-    assert side.locator(".context").inner_text().strip() == DOCUMENT.strip()
+    assert mark.text_content() == RENT
+    assert side.locator(".context").text_content().strip() == DOCUMENT.strip()
     assert "version 1" in side.inner_text()
     assert "added 1 Dec 2026" in side.inner_text()
     page.keyboard.press("j")
     side.get_by_text("2 of 5").wait_for()
     mark.wait_for()
-    assert mark.inner_text() == DUE
-    assert side.locator(".said .lacking").inner_text() == "in June"
+    assert mark.text_content() == DUE
+    assert side.locator(".said .lacking").text_content() == "in June"
     page.keyboard.press("ArrowRight")
     side.get_by_text("No passage carries this sentence.").wait_for()
     page.keyboard.press("j")
     page.keyboard.press("j")
     side.locator(".place .tag", has_text="stale").wait_for()
-    assert mark.inner_text() == OTHER
+    assert mark.text_content() == OTHER
     assert turn.locator(".sentence.active").count() == 1
     page.keyboard.press("k")
     side.get_by_text("4 of 5").wait_for()
@@ -379,9 +379,9 @@ def test_who_comes_with_another_key_does_not_see_the_conversations(asking: Calla
 def test_what_was_chosen_travels_with_the_question(asking: Callable[..., Asking]) -> None:
     one = asking()
     one.page.locator(".tune").click()
-    one.page.get_by_label("Only in documents whose path has").fill("con[tracts")
+    one.page.get_by_label("Only in documents or folders called").fill("con[tracts")
     one.page.get_by_label("The answer").select_option("extract")
-    one.page.get_by_label("What no source carries").select_option("drop")
+    one.page.get_by_label("Sentences without a source").select_option("drop")
     one.page.get_by_role("button", name="Done").click()
     assert "In “con[tracts”" in one.page.locator(".tune").inner_text()
     one.ask("What is the rent?")
@@ -392,7 +392,7 @@ def test_what_was_chosen_travels_with_the_question(asking: Callable[..., Asking]
         "history": [],
         "extract": True,
         "policy": "drop",
-        "where": {"field": "path", "glob": "*con[[]tracts*"},
+        "where": {"or": [{"field": field, "glob": "*con[[]tracts*"} for field in ("path", "name", "title")]},
     }
 
 
@@ -414,17 +414,19 @@ def test_why_shows_what_was_used_and_what_was_cut(asking: Callable[..., Asking])
     one.answered("What is the rent?", answer).get_by_role("button", name="Why this answer?").click()
     side = one.page.locator("#side")
     side.locator(".hits > li").nth(2).wait_for()
-    assert "Took the best" in side.locator(".stages").inner_text()
     assert side.locator(".hits .tag:not(details > p .tag)").all_inner_texts() == [
         "cited",
         "read, not used",
         "cut: not among the best",
     ]
-    assert "1 sentence cut: relevant, but over the room for evidence" in side.inner_text()
     side.locator(".hits summary").first.click()
     opened = side.locator(".hits > li").first.inner_text()
     assert "meaning #1 (0.70)" in opened
     assert "parking" in opened
+    side.get_by_role("button", name="Read", exact=True).click()
+    assert "1 sentence cut: relevant, but over the room for evidence" in side.inner_text()
+    side.get_by_role("button", name="Steps").click()
+    assert "Took the best" in side.locator(".stages").inner_text()
 
 
 def test_axe_finds_nothing_serious_in_any_verdict(asking: Callable[..., Asking]) -> None:

@@ -64,7 +64,7 @@ def add_case(page, question: str, answer: str | None, document: str, quote: str)
         dialog.get_by_label("What a right answer says").fill(answer)
         source = dialog.get_by_label("The document that says it")
         source.fill(document)
-        option = page.locator("#case-documents option").first
+        option = page.locator("#case-source-documents option").first
         option.wait_for(state="attached")
         source.fill(option.get_attribute("value"))
         dialog.get_by_label("Its words there").fill(quote)

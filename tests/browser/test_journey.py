@@ -95,7 +95,7 @@ def evidence_is_exact(page, turn, server: Server) -> set[str]:
     marks = set()
     while True:
         page.locator("#side .place mark").wait_for()
-        marked = page.locator("#side .place mark").inner_text()
+        marked = page.locator("#side .place mark").text_content()
         page.locator("#side").get_by_role("button", name="Open the document").wait_for()
         marks.add(marked)
         following = page.locator("#side").get_by_role("button", name="Next evidence")
@@ -109,7 +109,7 @@ def evidence_is_exact(page, turn, server: Server) -> set[str]:
     place = {name: int(value) for name, [value] in parse_qs(found[2]).items()}
     text = server.cli("show", found[1], "--text", "--version", str(place["version"]))
     assert marked == text[place["start"] : place["end"]] != ""
-    assert "".join(page.locator(".reader mark").all_inner_texts()) == marked
+    assert "".join(page.locator(".reader mark").all_text_contents()) == marked
     page.go_back()
     page.locator("article.turn").first.wait_for()
     return marks
@@ -118,9 +118,11 @@ def evidence_is_exact(page, turn, server: Server) -> set[str]:
 def why_and_why_not(page, turn) -> None:
     page.get_by_role("button", name="Why this answer?").first.click()
     side = page.locator("#side")
-    side.get_by_text("Searched by meaning").wait_for()
     side.locator(".hits > li").first.wait_for()
     assert side.locator(".hits").get_by_text("cited", exact=True).count() >= 1
+    side.get_by_role("button", name="Steps").click()
+    side.get_by_text("Searched by meaning").wait_for()
+    side.get_by_role("button", name="Why not…?").click()
     side.get_by_label("Document", exact=True).fill("handbook.md")
     side.get_by_role("button", name="Find out").click()
     side.locator(".why-not .way").wait_for()

@@ -6,7 +6,7 @@ import { button, el, icon, notice } from "./dom.js";
 import { items } from "./evidence.js";
 import { refusal } from "./refusal.js";
 import { sentences, VERDICTS } from "./sentences.js";
-import { documentName, duration, fileName, line, plural, visible } from "./text.js";
+import { documentName, duration, fileName, line, plural, told, visible } from "./text.js";
 
 /**
  * @typedef {object} Shown what an answer can do
@@ -35,9 +35,8 @@ export function rendered(answer, can) {
     );
   return el(
     "div.answer",
-    {},
     stale(answer),
-    el("div.sentences", {}, withConflicts(sentences(answer, open), answer, open)),
+    el("div.sentences", withConflicts(sentences(answer, open), answer, open)),
     !can.streaming && [verdicts(answer), sources(answer, all, can), minded(answer), foot(answer, can)],
   );
 }
@@ -49,7 +48,6 @@ function stale(answer) {
     notice("warn", `${plural(answer.stale.length, "source")} may be out of date.`, {
       fix: el(
         "ul.plain",
-        {},
         answer.stale.map((source) => el("li", { text: `${fileName(source.uri)}: ${line(source.reason)} ${line(source.fix)}` })),
       ),
     })
@@ -96,11 +94,9 @@ function conflict(sides, claim, open) {
   const side = (citation) =>
     el(
       "blockquote",
-      {},
       el("p.reading", { dir: "auto", text: visible(citation.quote) }),
       el(
         "footer.small",
-        {},
         el("span.numeral", { text: citation.number }),
         el("span", { dir: "auto", text: `${placeOf(citation)} · version ${citation.version}` }),
       ),
@@ -108,51 +104,46 @@ function conflict(sides, claim, open) {
   return el(
     "section.conflict",
     { "aria-label": "Sources that conflict" },
-    el("h3", {}, icon("conflict"), "Your sources disagree"),
-    el("div.sides", {}, sides.map(side)),
+    el("h3", icon("conflict"), "Your sources disagree"),
+    el("div.sides", sides.map(side)),
     claim.problems.map((problem) => el("p.small", { dir: "auto", text: line(problem) })),
     button("Compare in context", { icon: "why", on: open }),
   );
 }
 
-/** The cited places, by number. */
+const UPLOADED = /\/uploads\/[0-9a-f]{24}\//;
+
+/** The cited documents, each with the places in it. */
 function sources(answer, all, can) {
   if (!answer.citations.length) return null;
-  const old = new Set((answer.stale || []).map((source) => source.uri));
-  return el(
-    "section.sources",
-    {},
-    el("h3.small", { text: "Sources" }),
+  const stale = new Set((answer.stale || []).map((source) => source.uri));
+  const cited = [...new Set(answer.citations.map((citation) => citation.uri))];
+  const place = (citation) =>
     el(
-      "ol",
-      {},
-      answer.citations.map((citation) =>
-        el(
-          "li",
-          {},
-          el(
-            "button.source",
-            { type: "button", on: { click: () => can.evidence(all.findIndex((item) => item.place?.number === citation.number)) } },
-            el("span.numeral", { text: citation.number }),
-            el("span.name", { dir: "auto", text: documentName(citation) }),
-            el("span.where.small.muted", { dir: "auto" }, spot(citation), old.has(citation.uri) && el("span.tag.warn", { text: "stale" })),
-          ),
-        ),
-      ),
-    ),
-  );
+      "button.spot",
+      { type: "button", on: { click: () => can.evidence(all.findIndex((item) => item.place?.number === citation.number)) } },
+      el("span.numeral", { text: citation.number }),
+      el("span.where", { dir: "auto", text: spot(citation) }),
+    );
+  const source = (uri) => {
+    const places = answer.citations.filter((citation) => citation.uri === uri);
+    const name = documentName(places[0]);
+    const file = UPLOADED.test(uri) ? name : fileName(uri); // an upload is kept under a name that is not quite its own
+    return el(
+      "li.source",
+      el("p.name", { dir: "auto", title: name, text: name }),
+      el("p.small.muted", name !== file && el("bdi", { text: file }), stale.has(uri) && [" ", el("span.tag.warn", { text: "stale" })]),
+      el("div.spots", places.map(place)),
+    );
+  };
+  return el("section.sources", el("h3.small", { text: cited.length > 1 ? "Sources" : "Source" }), el("ol", cited.map(source)));
 }
 
-/** File, page or line, heading. */
+/** Page or line, heading. */
 function spot(citation) {
   const heading = citation.heading_path.at(-1);
-  return [
-    fileName(citation.uri),
-    citation.page ? `page ${citation.page}` : `line ${citation.line_from}`,
-    heading && heading !== citation.title && line(heading, 60),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  const at = citation.page ? `page ${citation.page}` : `line ${citation.line_from}`;
+  return heading && heading !== citation.title ? `${at} · ${line(heading, 60)}` : at;
 }
 
 const SAID_ELSEWHERE = new Set(["sources_conflict", "claim_left_out", "stale"]);
@@ -165,21 +156,13 @@ function minded(answer) {
   return el(
     "section.minded",
     { "aria-label": "Notes on this answer" },
-    notes.map((finding) =>
-      notice(finding.kind.startsWith("instruction") || finding.kind.startsWith("citation") ? "warn" : "info", line(finding.message), {
-        fix: line(finding.fix),
-      }),
-    ),
+    notes.map(({ kind, message, fix }) => notice(/^(instruction|citation)/.test(kind) ? "warn" : "info", told({ message }), { fix: line(fix) })),
     left.length > 0 &&
       el(
         "details",
-        {},
-        el("summary", {
-          text: `${plural(left.length, "sentence")} of the draft left out: no passage carries ${left.length > 1 ? "them" : "it"}`,
-        }),
+        el("summary", { text: `${plural(left.length, "sentence")} of the draft left out: no source supports ${left.length > 1 ? "them" : "it"}` }),
         el(
           "ul.plain",
-          {},
           left.map((finding) => el("li", { dir: "auto", text: line(finding.message) })),
         ),
       ),
@@ -188,13 +171,13 @@ function minded(answer) {
 
 /** What can be done with the answer, and how it came. */
 function foot(answer, can) {
-  const by = answer.generator === "extractive" ? "quotes only" : line(answer.generator);
+  const drafted = answer.trace.stages.some((stage) => stage.name === "draft");
+  const quotes = drafted ? "Quotes only, as the model’s draft did not hold" : "Quotes only";
+  const by = answer.generator === "extractive" ? quotes : `Written by ${line(answer.generator)}`;
   return el(
     "footer.row.spread.answer-foot",
-    {},
     el(
       "div.row",
-      {},
       button("Copy", {
         icon: "copy",
         kind: "quiet",

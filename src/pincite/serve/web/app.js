@@ -22,6 +22,7 @@
  * @property {(title: string) => void} title name the page, in the tab and for screen readers
  * @property {(words: string) => void} say read out politely; for what ends, not for each step
  * @property {(words: string, kind?: "info" | "good" | "error", action?: {label: string, on: () => void}) => void} toast
+ * @property {(failure: any) => void} failed tell of a failure that leaves what is shown as it is
  * @property {() => Promise<void>} refresh ask for `library` again, as after an upload; then the event "pincite:library" is
  *   dispatched on the document
  * @property {boolean} canEdit whether this person may add documents
@@ -29,9 +30,10 @@
 
 import * as api from "./api.js";
 import * as ask from "./ask.js";
+import { showKeys } from "./composer.js";
 import { belongTo } from "./conversations.js";
 import * as conversations from "./history.js";
-import { button, dialog, el, failed, fill, icon } from "./dom.js";
+import { button, dialog, el, failed, field, fill, form, icon } from "./dom.js";
 import { plural } from "./text.js";
 
 const VIEWS = { "": ask, c: ask, library: null, evaluation: null };
@@ -51,6 +53,7 @@ const app = {
   },
   say,
   toast,
+  failed: (failure) => toast(`${failure.message} ${failure.fix || ""}`, "error"),
   refresh,
   get canEdit() {
     return this.me.role !== "reader" && !this.me.read_only;
@@ -142,19 +145,10 @@ let asking = null;
 function keyDialog(failure) {
   asking ??= dialog("This library needs a key", (close) => {
     const input = el("input.input", { type: "password", autocomplete: "off", id: "key", required: true, spellcheck: "false" });
-    const submit = (event) => {
-      event.preventDefault();
-      if (input.value.trim()) close(input.value.trim());
-    };
     return [
       el("p.muted", { text: "Whoever runs this server can give you one. It stays in this tab and is forgotten when you close it." }),
       api.hasKey() && el("p.problem", { role: "alert", text: failure.message }),
-      el(
-        "form.stack",
-        { on: { submit } },
-        el("label.field", { for: "key" }, "Key", input),
-        el("div.row.end", {}, el("button.button.primary", { text: "Open the library" })),
-      ),
+      form("Open the library", field("Key", input), () => input.value.trim() && close(input.value.trim())),
     ];
   }).then((key) => {
     asking = null;
@@ -226,7 +220,7 @@ function theme() {
   return control;
 }
 
-/** Files may be dropped anywhere. */
+/** Files may be dropped anywhere, and pasted. */
 function takeDrops() {
   let depth = 0;
   const files = (event) => app.canEdit && event.dataTransfer?.types.includes("Files");
@@ -234,13 +228,19 @@ function takeDrops() {
   document.addEventListener("dragenter", (event) => files(event) && ++depth && over(true));
   document.addEventListener("dragleave", (event) => files(event) && --depth <= 0 && over(false));
   document.addEventListener("dragover", (event) => files(event) && event.preventDefault());
+  const take = (event, transfer) => {
+    event.preventDefault();
+    VIEWS.library?.receive?.(transfer, app);
+    app.go("/library");
+  };
   document.addEventListener("drop", (event) => {
     if (!files(event) || event.defaultPrevented) return;
-    event.preventDefault();
     depth = 0;
     over(false);
-    VIEWS.library?.receive?.(event.dataTransfer, app);
-    app.go("/library");
+    take(event, event.dataTransfer);
+  });
+  document.addEventListener("paste", (event) => {
+    if (app.canEdit && event.clipboardData?.files.length) take(event, event.clipboardData);
   });
 }
 
@@ -254,7 +254,7 @@ function onKey(event) {
     if (["", "c"].includes(app.route.view)) document.getElementById("question")?.focus();
     else app.go("/");
   } else if (event.key === "n") app.go("/");
-  else if (event.key === "?") ask.showKeys();
+  else if (event.key === "?") showKeys();
 }
 
 async function start() {
@@ -263,7 +263,7 @@ async function start() {
     await show();
     VIEWS.library ??= await import("./library.js");
   } catch (failure) {
-    if (!$("view").childElementCount) fill($("view"), el("div.page", {}, failed(failure, start)));
+    if (!$("view").childElementCount) fill($("view"), el("div.page", failed(failure, start)));
     if (!(failure instanceof api.ApiError)) throw failure;
   }
 }

@@ -4,13 +4,14 @@ import { rendered } from "./answer.js";
 import { post } from "./api.js";
 import { Composer } from "./composer.js";
 import * as conversations from "./conversations.js";
-import { button, dialog, el, emptyState, fill, icon, notice } from "./dom.js";
+import { button, el, emptyState, fill, icon, notice } from "./dom.js";
 import { items, showEvidence } from "./evidence.js";
 import * as history from "./history.js";
 import { Progress, refocused } from "./progress.js";
 import { Run, runOf } from "./run.js";
 import { VERDICTS } from "./sentences.js";
 import { closeSide } from "./side.js";
+import { addButtons } from "./upload.js";
 import { line, plural, visible } from "./text.js";
 import { showWhy } from "./why.js";
 
@@ -35,8 +36,8 @@ class Asking {
       within: app.route.params.get("in") || "",
       question: app.route.params.get("q") || "",
     });
-    this.dock = el("div.dock", {}, this.composer.node);
-    this.frame = el("div.asking", {}, this.welcome, this.heading, this.thread, this.dock, this.below);
+    this.dock = el("div.dock", this.composer.node);
+    this.frame = el("div.asking", this.welcome, this.heading, this.thread, this.dock, this.below);
     fill(root, this.frame);
     this.known = () => {
       fill(this.welcome, greeting(app));
@@ -152,7 +153,7 @@ class Asking {
 
   /** A turn that has ended. @param {conversations.Turn} turn */
   settled(turn, can) {
-    if (turn.answer) return [understood(turn.answer), rendered(turn.answer, can)];
+    if (turn.answer) return [understood(turn, this.app), rendered(turn.answer, can)];
     const again = () => this.again(turn);
     if (turn.stopped) return notice("info", "You stopped this answer.", { actions: [button("Ask again", { icon: "retry", on: again })] });
     if (turn.error) return troubled(turn.error, again);
@@ -179,30 +180,33 @@ class Asking {
 }
 
 /** What was taken from the conversation. */
-function understood(answer) {
+function understood({ question, answer }, app) {
   const stage = answer.trace.stages.find((one) => one.name === "understand");
-  if (!stage?.taken) return null;
+  if (!stage?.taken || !stage.depends) return null;
+  const alone = () => app.go(`/?${new URLSearchParams({ q: question })}`);
   return el(
     "p.understood.small.muted",
-    { dir: "auto" },
-    icon("why"),
-    stage.depends
-      ? `Understood together with “${line(stage.taken, 120)}”`
-      : "Taken as a question of its own; the conversation counted a little",
+    el("span", { dir: "auto", text: `Understood together with “${line(stage.taken, 120)}”` }),
+    " ",
+    el("button.link", { type: "button", text: "Ask it by itself", on: { click: alone } }),
   );
 }
 
-/** A failure, and when to try again. */
+/** A failure, and when to try again: a server that is busy says in how many seconds. */
 function troubled(error, again) {
   const retry = button("Try again", { icon: "retry", on: again });
-  const busy = error.status === 429;
-  if (busy && error.retryAfter) {
-    retry.disabled = true;
-    setTimeout(() => (retry.disabled = false), error.retryAfter * 1000);
-  }
-  return notice("error", busy ? "Many questions are being answered right now." : error.message, {
-    fix: busy ? `Try again in ${plural(error.retryAfter || 5, "second")}.` : error.fix,
+  const busy = [429, 503].includes(error.status);
+  const words = /** @type {Element} */ (retry.lastChild);
+  const wait = (seconds) => {
+    retry.disabled = seconds > 0;
+    words.textContent = seconds > 0 ? `Try again in ${plural(seconds, "second")}` : "Try again";
+    if (seconds > 0) setTimeout(() => wait(seconds - 1), 1000);
+  };
+  if (busy && error.retryAfter) wait(Math.ceil(error.retryAfter));
+  return notice(busy ? "warn" : "error", error.status === 429 ? "Many questions are being answered right now." : error.message, {
+    fix: error.status === 429 ? "Your question is kept here." : error.fix,
     actions: [retry],
+    live: true,
   });
 }
 
@@ -233,7 +237,7 @@ function greeting(app) {
 function legend() {
   const rows = ["supported", "partly", "unsupported", "conflicting"].map((verdict) => {
     const { sign, word, means } = VERDICTS[verdict];
-    return el("li", {}, el("span.chip", { class: verdict }, icon(sign), el("span", { text: word })), el("span.small", { text: means }));
+    return el("li", el("span.chip", { class: verdict }, icon(sign), el("span", { text: word })), el("span.small", { text: means }));
   });
   return el("ul.legend", { "aria-label": "What the signs behind sentences mean" }, rows);
 }
@@ -248,28 +252,8 @@ function bare(app) {
   return [
     el("h1", { text: "Start with your documents" }),
     el("p.lead", {
-      text: "Drop files or a folder anywhere on this page: contracts, papers, manuals, mail, notes. Then ask. They stay on this machine.",
+      text: "Drop files or a folder anywhere on this page: contracts, papers, manuals, mail, notes. They are read on this machine and stay on it. Then ask.",
     }),
-    el("div.row.center", {}, button("Add documents", { kind: "primary", icon: "upload", on: () => app.go("/library") })),
+    el("div.row.center", addButtons(app, () => app.go("/library"))),
   ];
-}
-
-/** All keys. */
-export function showKeys() {
-  const keys = [
-    ["/", "Write a question"],
-    ["n", "New conversation"],
-    ["Enter", "On a sign behind a sentence: show its evidence"],
-    ["j  →", "Next evidence"],
-    ["k  ←", "Previous evidence"],
-    ["Esc", "Close the evidence; while asking: stop"],
-    ["?", "This list"],
-  ];
-  return dialog("Keys", () => [
-    el(
-      "dl.keys",
-      {},
-      keys.map(([key, words]) => [el("dt", {}, el("kbd", { text: key })), el("dd", { text: words })]),
-    ),
-  ]);
 }

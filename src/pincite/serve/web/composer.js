@@ -1,12 +1,13 @@
 /** Where a question is written, with how it is to be answered. */
 
-import { button, el, fill, icon } from "./dom.js";
+import { suggested } from "./documents.js";
+import { button, dialog, el, field, fill, icon } from "./dom.js";
 
 const KEPT = "pincite.options";
-const AS_SET = "As the library is set";
+const AS_SET = "As this library is set up";
 const CHOICES = {
-  answer: ["The answer", { "": "Sentences, each one checked", extract: "Quotes only, nothing is written" }],
-  policy: ["What no source carries", { "": AS_SET, flag: "Mark it", drop: "Leave it out", strict: "Give quotes instead" }],
+  answer: ["The answer", { "": "Sentences, each one checked", extract: "Only quotes from the documents" }],
+  policy: ["Sentences without a source", { "": AS_SET, flag: "Mark them", drop: "Leave them out", strict: "Give quotes instead" }],
   mode: ["Search", { "": AS_SET, hybrid: "By meaning and by words", vector: "By meaning", keyword: "By words" }],
 };
 
@@ -28,7 +29,8 @@ export function asked({ answer, policy, mode, within }) {
   if (answer === "extract") options.extract = true;
   if (policy) options.policy = policy;
   if (mode) options.mode = mode;
-  if (within) options.where = { field: "path", glob: /[*?]/.test(within) ? within : `*${within.replaceAll("[", "[[]")}*` };
+  const glob = /[*?]/.test(within) ? within : `*${within?.replaceAll("[", "[[]")}*`;
+  if (within) options.where = { or: ["path", "name", "title"].map((field) => ({ field, glob })) };
   return options;
 }
 
@@ -51,7 +53,7 @@ export class Composer {
     fill(
       this.options,
       fields(this.chosen, () => this.change()),
-      el("div.row.end", {}, button("Done", { on: done })),
+      el("div.row.end", button("Done", { on: done })),
     );
     this.node = this.form();
     this.input.value = question;
@@ -61,20 +63,15 @@ export class Composer {
   }
 
   form() {
-    const keys = [
-      el("kbd", { text: "Enter" }),
-      " asks, ",
-      el("kbd", { text: "Shift Enter" }),
-      " starts a new line, ",
-      el("kbd", { text: "?" }),
-    ];
+    const keys = [el("kbd", { text: "Enter" }), " asks, ", el("kbd", { text: "Shift Enter" }), " starts a new line. "];
+    const more = el("button.link", { type: "button", text: "All shortcuts", on: { click: showKeys } });
     const label = el("label.visually-hidden", { for: "question", text: "Your question" });
     return el(
       "form.composer",
       { on: { submit: (event) => this.submit(event) }, "aria-label": "Ask a question" },
       this.options,
-      el("div.box", {}, label, this.input, el("div.row.spread", {}, this.toggle, this.send)),
-      el("p.hint.small.muted", { id: "hint" }, keys, " shows all keys"),
+      el("div.box", label, this.input, el("div.row.spread", this.toggle, this.send)),
+      el("p.hint.small.muted", el("span", { id: "hint" }, keys), more),
     );
   }
 
@@ -148,11 +145,27 @@ function fields(chosen, change) {
     change();
   };
   const attributes = { id: "within", value: chosen.within, placeholder: "All documents", dir: "auto", spellcheck: "false" };
-  const where = el("input.input", { ...attributes, on: { input: set("within") } });
+  const [where, names] = suggested(el("input.input", { ...attributes, on: { input: set("within") } }), (one) => one.title || one.name);
   const selects = Object.entries(CHOICES).map(([name, [label, values]]) => {
     const options = Object.entries(values).map(([value, text]) => el("option", { value, text, selected: (chosen[name] || "") === value }));
     const id = `option-${name}`;
-    return el("label.field", { for: id }, label, el("select.input", { id, on: { change: set(name) } }, options));
+    return field(label, el("select.input", { id, on: { change: set(name) } }, options));
   });
-  return [el("label.field", { for: "within" }, "Only in documents whose path has", where), selects];
+  return [field("Only in documents or folders called", where), names, selects];
+}
+
+/** All keys. */
+export function showKeys() {
+  const keys = [
+    ["/", "Write a question"],
+    ["n", "New conversation"],
+    ["Enter", "On the mark behind a sentence: show its evidence"],
+    ["j  →", "Next evidence"],
+    ["k  ←", "Previous evidence"],
+    ["Esc", "Close the evidence; while an answer is on its way, stop it"],
+    ["?", "This list"],
+  ];
+  return dialog("Keyboard shortcuts", () => [
+    el("dl.keys", keys.map(([key, words]) => [el("dt", key.split("  ").map((one) => el("kbd", { text: one }))), el("dd", { text: words })])),
+  ]);
 }

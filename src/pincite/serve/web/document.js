@@ -2,7 +2,8 @@
 
 import * as api from "./api.js";
 import * as documents from "./documents.js";
-import { button, el, emptyState, failed, fill, icon, loading, notice } from "./dom.js";
+import { button, el, emptyState, failed, fill, flowing, icon, loading, notice, tabs } from "./dom.js";
+import { CODE, picture, unpainted } from "./passage.js";
 import { ago, day, decoded, documentName, length, line, plural, size, units, visible } from "./text.js";
 
 const WINDOW = 12_000; // code points that are read at a time
@@ -13,7 +14,7 @@ export function mount(root, app) {
   const stop = new AbortController();
   let view = null;
   const load = async () => {
-    fill(root, el("div.page", {}, back(), loading("Opening the document …")));
+    fill(root, el("div.page", back(), loading("Opening the document …")));
     try {
       const one = await api.get(path(app.route.id), {}, stop.signal);
       app.title(documentName(one));
@@ -22,7 +23,7 @@ export function mount(root, app) {
       await view.open();
     } catch (failure) {
       const place = el("div");
-      fill(root, el("div.page", {}, back(), place));
+      fill(root, el("div.page", back(), place));
       documents.troubled(place, failure, load, stop.signal);
     }
   };
@@ -55,8 +56,8 @@ class View {
     this.labels = el("span.row");
     this.drawLabels();
     this.node = el(
-      "div.page.document", {}, back(), this.head(), documents.problemOf(one) && notice(one.stale ? "warn" : "info", documents.problemOf(one)),
-      el("div.document-columns", {}, el("div.stack.document-about", {}, this.outline(), this.facts()), one.version ? el("section.stack", { "aria-label": "Text" }, this.bar(), this.reader.node, this.pages) : emptyState("file", "Nothing of it could be read", el("p", { text: "It is not searched, and answers do not come from it." }))),
+      "div.page.document", back(), this.head(), documents.problemOf(one) && notice(one.stale ? "warn" : "info", documents.problemOf(one)),
+      el("div.document-columns", el("div.stack.document-about", this.outline(), this.facts()), one.version ? el("section.stack", { "aria-label": "Text" }, this.bar(), this.reader.node, this.pages) : emptyState("file", "Nothing of it could be read", el("p", { text: "It is not searched, and answers do not come from it." }))),
     );
   }
 
@@ -72,17 +73,17 @@ class View {
       try {
         await api.download(path(one.id, "/original"), one.name || "document");
       } catch (failure) {
-        app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+        app.failed(failure);
       }
     };
     const redo = async () => (await documents.retry(one, app), this.reload());
     const drop = async () => (await documents.remove(one, app)) && app.go("/library");
     return el(
-      "header.page-head", {},
-      el("div.grow", {}, el("h1", { dir: "auto", text: name }), el("div.row", {}, documents.stateTag(one), this.labels)),
+      "header.page-head",
+      el("div.grow", el("h1", { dir: "auto", text: name }), el("div.row", documents.stateTag(one), this.labels)),
       el(
-        "div.row", {},
-        one.version > 0 && el("a.button", { href: api.address("#/", { in: line(one.name).split("/").pop() }) }, icon("ask"), "Ask it"),
+        "div.row",
+        one.version > 0 && el("a.button", { href: api.address("#/", { in: line(one.name).split("/").pop() }) }, icon("ask"), "Ask about it"),
         button("Original file", { icon: "download", on: original }),
         app.canEdit && documents.canRetry(one) && button("Read again", { icon: "retry", on: redo }),
         app.canEdit && button("Remove", { icon: "trash", kind: "danger", on: drop }),
@@ -113,10 +114,10 @@ class View {
       ["Passages", one.passages > 0 && one.passages.toLocaleString("en")],
       ["Changed", one.modified && day(one.modified)],
       ["Added", one.added && ago(one.added)],
-      ["Looked at", one.checked && ago(one.checked)],
+      ["Last checked", one.checked && ago(one.checked)],
       ...Object.entries(one.metadata || {}).filter(([name]) => name !== "name").map(([name, value]) => [line(name, 60), el("bdi", { text: line(String(value), 400) })]),
     ];
-    return el("details.facts", { open: WIDE() }, el("summary", { text: "About this document" }), el("dl", {}, rows.filter(([, value]) => value).map(([name, value]) => [el("dt", { text: name, dir: "auto" }), el("dd", {}, value)])));
+    return el("details.facts", { open: WIDE() }, el("summary", { text: "About this document" }), el("dl", rows.filter(([, value]) => value).map(([name, value]) => [el("dt", { text: name, dir: "auto" }), el("dd", value)])));
   }
 
   outline() {
@@ -124,10 +125,10 @@ class View {
     if (!outline.length) return null;
     const go = (start) => (event) => {
       event.preventDefault();
-      this.showText();
+      this.tabs.choose("Text");
       this.reader.open(this.version, start, null);
     };
-    return el("details.outline", { open: WIDE() && outline.length < 60 }, el("summary", { text: "Outline" }), el("ul", {}, outline.map((part) => el("li", { style: { "--level": Math.min(Math.max(part.level - 1, 0), 5) } }, el("a", { href: `#/library/${encodeURIComponent(this.one.id)}?start=${part.start}`, dir: "auto", text: line(part.title, 120), on: { click: go(part.start) } })))));
+    return el("details.outline", { open: WIDE() && outline.length < 60 }, el("summary", { text: "Outline" }), el("ul", outline.map((part) => el("li", { style: { "--level": Math.min(Math.max(part.level - 1, 0), 5) } }, el("a", { href: `#/library/${encodeURIComponent(this.one.id)}?start=${part.start}`, dir: "auto", text: line(part.title, 120), on: { click: go(part.start) } })))));
   }
 
   /** Above the text: which version, passages, text or pages. */
@@ -137,18 +138,18 @@ class View {
     const select = versions.length > 1 && el("select.input", { "aria-label": "Version", on: { change: () => this.changeVersion(Number(select.value)) } }, versions.map((each) => el("option", { value: each.version, text: `Version ${each.version}${each.version === one.version ? " (newest)" : ""}${each.added ? `, ${day(each.added)}` : ""}` })));
     if (select) select.value = String(this.version);
     this.old = el("p.small.muted", { hidden: true });
-    this.textButton = button("Text", { on: () => this.showText(), "aria-pressed": "true" });
-    this.pagesButton = button("Pages", { on: () => this.showPages(), "aria-pressed": "false" });
-    const passages = button("Show passages", { kind: "quiet", "aria-pressed": "false", on: () => {
+    this.tabs = tabs("How to see it", { Text: () => this.show(false), Pages: () => this.show(true) });
+    const passages = (this.passagesButton = button("Show passages", { kind: "quiet", "aria-pressed": "false", on: () => {
       const on = passages.getAttribute("aria-pressed") !== "true";
       passages.setAttribute("aria-pressed", String(on));
       this.reader.showPassages(on);
-    } });
-    return el("div.stack.tight", {}, el("div.row.spread", {}, el("div.row", {}, one.pages > 0 && [this.textButton, this.pagesButton], passages), select), this.old);
+    } }));
+    return el("div.stack.tight", el("div.row.spread", el("div.row", one.pages > 0 && this.tabs.node, select), passages), this.old);
   }
 
   async open() {
     if (!this.one.version) return;
+    this.tabs.choose("Text");
     const [start, end] = this.span;
     await this.changeVersion(this.version, start, end);
   }
@@ -158,23 +159,16 @@ class View {
     this.old.hidden = version === this.one.version;
     this.old.textContent = `You are reading version ${version}; answers come from version ${this.one.version}.`;
     fill(this.pages);
-    if (!this.pages.hidden) this.showPages();
+    this.show(!this.pages.hidden);
     await this.reader.open(version, start ?? 0, end);
   }
 
-  showText() {
-    this.textButton.setAttribute("aria-pressed", "true");
-    this.pagesButton.setAttribute("aria-pressed", "false");
-    this.pages.hidden = true;
-    this.reader.node.hidden = false;
-  }
-
-  showPages() {
-    this.textButton.setAttribute("aria-pressed", "false");
-    this.pagesButton.setAttribute("aria-pressed", "true");
-    this.reader.node.hidden = true;
-    this.pages.hidden = false;
-    if (this.pages.childElementCount) return;
+  /** Show the pages as they look, or the text. @param {boolean} painted */
+  show(painted) {
+    this.reader.node.hidden = painted;
+    this.pages.hidden = !painted;
+    this.passagesButton.hidden = painted;
+    if (!painted || this.pages.childElementCount) return;
     const { one, version } = this;
     const load = (seen) => {
       for (const { isIntersecting, target } of seen) {
@@ -186,7 +180,7 @@ class View {
     this.watcher?.disconnect();
     this.watcher = new IntersectionObserver(load, { rootMargin: "400px" });
     for (let n = 1; n <= one.pages; n += 1) {
-      const figure = el("figure.page-image", { data: { page: n } }, el("div.blank", {}, loading(`Page ${n}`)), el("figcaption.small.muted", { text: `Page ${n} of ${one.pages}` }));
+      const figure = el("figure.page-image", { data: { page: n } }, el("div.blank", loading(`Page ${n}`)), el("figcaption.small.muted", { text: `Page ${n} of ${one.pages}` }));
       this.pages.append(figure);
       this.watcher.observe(figure);
     }
@@ -198,11 +192,10 @@ async function image(figure, one, version, signal) {
   const n = figure.dataset.page;
   const place = figure.firstElementChild;
   try {
-    const bytes = await api.blob(api.address(path(one.id, `/pages/${n}.png`), { version }), signal);
-    const src = URL.createObjectURL(bytes);
-    place.replaceWith(el("img", { src, alt: `Page ${n} of ${documentName(one)}`, on: { load: () => URL.revokeObjectURL(src) } }));
+    place.replaceWith(await picture(api.address(path(one.id, `/pages/${n}.png`), { version }), `Page ${n} of ${documentName(one)}`, signal));
   } catch (failure) {
-    if (failure.name !== "AbortError") fill(place, failed(failure, () => (fill(place, loading(`Page ${n}`)), image(figure, one, version, signal))));
+    const again = () => (fill(place, loading(`Page ${n}`)), image(figure, one, version, signal));
+    if (failure.name !== "AbortError") fill(place, failure.status === 404 ? unpainted() : failed(failure, again));
   }
 }
 
@@ -214,7 +207,7 @@ class Reader {
     this.text = el("div.reading.text", { tabindex: "0", role: "region", "aria-label": `Text of ${documentName(one)}`, dir: "auto" });
     this.before = el("div.more");
     this.after = el("div.more");
-    this.node = el("div.reader.card", {}, this.before, this.text, this.after);
+    this.node = el("div.reader.card", this.before, this.text, this.after);
     this.watcher = new IntersectionObserver((seen) => seen.some((each) => each.isIntersecting) && this.further());
     this.watcher.observe(this.after);
   }
@@ -301,14 +294,15 @@ class Reader {
     const cuts = [...new Set(edges.filter((edge) => edge >= from && edge <= to))].sort((a, b) => a - b);
     const whole = Math.min(to, from + length(parts));
     const at16 = units(parts);
+    const flow = CODE.test(this.one.media_type || "") ? (start, end) => visible(parts.slice(start, end)) : flowing(parts);
     let next = 0;
     return cuts.slice(0, -1).map((at, n) => {
       const until = Math.min(cuts[n + 1], whole);
       while (next < inside.length && inside[next].end <= at) next += 1;
       const passage = inside[next] && inside[next].start <= at ? inside[next] : null;
-      const words = visible(parts.slice(at16(at - from), at16(until - from)));
+      const words = flow(at16(at - from), at16(until - from));
       const marked = end !== null && at >= start && until <= end;
-      const node = marked ? el("mark", { text: words }) : document.createTextNode(words);
+      const node = marked ? el("mark", words) : words;
       return passage ? el("span.passage", { class: next % 2 ? "odd" : "even", title: passage.page ? `Passage on page ${passage.page}` : null }, node) : node;
     });
   }

@@ -1,7 +1,7 @@
 /** What the list of documents and the page of one have in common: kinds, states, and what can be done with a document. */
 
 import * as api from "./api.js";
-import { button, confirmed, dialog, el, failed, fill, icon } from "./dom.js";
+import { button, confirmed, dialog, el, failed, field, fill, form, icon } from "./dom.js";
 import { documentName, line } from "./text.js";
 
 const KINDS = {
@@ -35,6 +35,12 @@ export function kind(type) {
   return group === "image" ? "Image" : group === "text" ? `${plain} text` : plain;
 }
 
+/** How a file's name ends, for a small sign. @param {any} document */
+export function ending({ name = "", uri, media_type: type }) {
+  const [, end = ""] = /\.(\w{1,5})$/.exec(name || uri) || [];
+  return (end || kind(type)).slice(0, 5).toUpperCase();
+}
+
 /** The states of a document: the words for them, the colour, and what the filter says. */
 export const STATES = {
   indexed: ["ready", "good", "Ready"],
@@ -51,7 +57,7 @@ export function stateOf({ status }) {
 
 /** The state as a tag; "ready" is not said, as it is what everyone expects. @param {any} document */
 export function stateTag(document) {
-  if (document.stale) return el("span.tag.warn", {}, icon("clock"), "stale");
+  if (document.stale) return el("span.tag.warn", icon("clock"), "stale");
   const [words, colour] = STATES[stateOf(document)];
   return stateOf(document) === "indexed" ? null : el("span.tag", { class: colour, text: words });
 }
@@ -72,7 +78,7 @@ export function problemOf(document) {
   if (!document.reason && !document.stale) return null;
   const reason = plainReason(document.reason, document.name);
   const what = document.stale ? `Answers still come from version ${document.version}; the newest could not be read: ${reason || "it is not known why."}` : reason;
-  return el("div.doc-problem.small", {}, el("p", { text: line(what) }), document.fix && el("p.muted", { text: line(document.fix) }));
+  return el("div.doc-problem.small", el("p", { text: line(what) }), document.fix && el("p.muted", { text: line(document.fix) }));
 }
 
 /** @param {any} document */
@@ -81,13 +87,13 @@ export const canRetry = (document) => document.stale || ["failed", "partly", "un
 /** Ask, then remove. @param {any} document @param {import("./app.js").App} app @returns {Promise<boolean>} whether it is gone */
 export async function remove(document, app) {
   const name = documentName(document);
-  const words = `“${name}” leaves the library with its text, its vectors and all its versions; answers no longer come from it. ` +
+  const words = `“${name}” leaves the library with its text and all its versions; answers no longer come from it. ` +
     "A copy that was uploaded here is deleted. A file in a folder of yours stays where it is, and is not added again until you ask for it.";
   if (!(await confirmed("Remove this document?", words, "Remove"))) return false;
   try {
     await api.del(`/v1/documents/${encodeURIComponent(document.id)}`);
   } catch (failure) {
-    app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+    app.failed(failure);
     return false;
   }
   app.toast(`Removed “${name}”.`, "good");
@@ -105,7 +111,7 @@ export async function retry(document, app) {
     const bad = ["failed", "partly", "unsupported"].includes(report.status);
     app.toast(bad ? `Still not: ${report.reason} ${report.fix || ""}` : `“${documentName(document)}” has been read.`, bad ? "error" : "good");
   } catch (failure) {
-    app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+    app.failed(failure);
   }
 }
 
@@ -118,12 +124,7 @@ export async function editLabels(document, app) {
   const input = el("input.input", { id: "labels", value: (document.labels || []).join(", "), autocomplete: "off", spellcheck: "false" });
   const words = await dialog("Labels", (close) => [
     el("p.muted", { text: "A document with labels is seen only by keys that hold at least one of them. Without labels every key sees it." }),
-    el(
-      "form.stack",
-      { on: { submit: (event) => (event.preventDefault(), close(input.value)) } },
-      el("label.field", { for: "labels" }, "Labels, separated by commas", input),
-      el("div.row.end", {}, button("Cancel", { on: () => close(null) }), el("button.button.primary", { text: "Save" })),
-    ),
+    form("Save", field("Labels, separated by commas", input), () => close(input.value), button("Cancel", { on: () => close(null) })),
   ]);
   if (words === null) return null;
   const labels = [...new Set(words.split(",").map((word) => word.trim()).filter(Boolean))];
@@ -131,7 +132,7 @@ export async function editLabels(document, app) {
     await api.put(`/v1/documents/${encodeURIComponent(document.id)}/labels`, { labels });
     return labels;
   } catch (failure) {
-    app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+    app.failed(failure);
     return null;
   }
 }
@@ -146,6 +147,45 @@ export function troubled(place, failure, again, signal) {
   const retry = () => (stop.abort(), again());
   if (failure.status === 0) document.addEventListener("pincite:library", retry, { signal: AbortSignal.any([signal, stop.signal]) });
   fill(place, failed(failure, retry));
+}
+
+/**
+ * Let documents be suggested while a name is typed.
+ * @param {HTMLInputElement} input with an id
+ * @param {(document: any, all: any[]) => string} [value] what is typed for a document that is chosen: its name, if it has it alone
+ * @returns {[HTMLInputElement, HTMLElement]} the input and its list
+ */
+export function suggested(input, value = (one, all) => (all.filter(({ name }) => name === one.name).length > 1 ? one.uri : one.name)) {
+  const list = el("datalist", { id: `${input.id}-documents` });
+  const suggest = async () => {
+    try {
+      const { documents } = await api.get("/v1/documents", { q: input.value.trim(), limit: 20 });
+      fill(list, documents.map((one) => el("option", { value: value(one, documents), text: documentName(one) })));
+    } catch {
+      fill(list); // a name can be typed all the same
+    }
+  };
+  input.setAttribute("list", list.id);
+  input.autocomplete = "off";
+  input.addEventListener("focus", suggest, { once: true });
+  input.addEventListener("input", later(suggest));
+  return [input, list];
+}
+
+/** The id of the document that a person calls so; what was typed, if none is. @param {string} typed */
+export async function lookUp(typed) {
+  const { documents } = await api.get("/v1/documents", { q: typed.split("/").pop(), limit: 20 });
+  const called = ({ name, title, uri }) => [name, title, uri].some((each) => each === typed) || `${name}`.endsWith(`/${typed}`);
+  return documents.find(called)?.id || typed;
+}
+
+/** Do something once nothing more has come for a moment. @param {() => void} work */
+export function later(work) {
+  let waiting = 0;
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(work, 200);
+  };
 }
 
 /** A bar of progress: `set(share)` from 0 to 1, null when it cannot be said. @param {string} label */

@@ -1,16 +1,20 @@
 /** Building blocks of the page: elements, icons, notices, dialogs. Content goes in as text nodes, never as HTML. */
 
+import { visible } from "./text.js";
+
 /** @typedef {Node | string | number | null | undefined | false | Array<any>} Child */
 
 /**
  * Make an element. Properties: `class`, `text`, `dir` and other attributes by name; `on` = {event: handler};
  * `data` = data-attributes; `style` = CSS properties (set through the object model, as the policy wants it).
  * @param {string} tag "div", or with classes: "div.card.wide"
- * @param {Record<string, any>} [props] null, undefined and false leave an attribute out, true sets it empty
+ * @param {Record<string, any> | Child} [props] null, undefined and false leave an attribute out, true sets it empty; an element
+ *   without any begins with its children
  * @param {...Child} children
  * @returns {any} the element
  */
 export function el(tag, props = {}, ...children) {
+  if (props?.constructor !== Object) return el(tag, {}, props, ...children);
   const [name, ...classes] = tag.split(".");
   const node = document.createElement(name);
   if (classes.length) node.classList.add(...classes);
@@ -73,6 +77,7 @@ const ICONS = {
   search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.5 4.5",
   file: "M6 3h8l5 5v13H6zM14 3v5h5",
   folder: "M3 6h6l2 2h10v11H3z",
+  follow: "M3 6h6l2 2h10v4M3 6v13h8M21 17a4 4 0 1 1-1.2-2.8M21 12.5v2.3h-2.3",
   upload: "M12 16V5M7 9.5l5-5 5 5M5 20h14",
   clock: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v4.5l3 2",
   warn: "M12 4 2.5 20h19zM12 10v4M12 17h.01",
@@ -139,7 +144,7 @@ export function notice(kind, what, { fix = "", actions = [], live = false } = {}
     `div.notice.${kind}`,
     { role: live ? "alert" : null },
     icon(signs[kind]),
-    el("div", {}, el("p.what", {}, what), fix && el("p.fix", {}, fix), actions.length > 0 && el("div.row", {}, actions)),
+    el("div", el("p.what", what), fix && el("p.fix", fix), actions.length > 0 && el("div.row", actions)),
   );
 }
 
@@ -151,12 +156,64 @@ export function failed(failure, retry = undefined) {
 
 /** A state that fills a view: nothing here yet, nothing found. @param {string} sign @param {string} title @param {...Child} more */
 export function emptyState(sign, title, ...more) {
-  return el("div.empty", {}, icon(sign), el("h2", { text: title }), more);
+  return el("div.empty", icon(sign), el("h2", { text: title }), more);
 }
 
 /** A sign that something is on its way. @param {string} label */
 export function loading(label) {
   return el("div.loading", { role: "status" }, el("span.spinner", { "aria-hidden": "true" }), el("span", { text: label }));
+}
+
+/** A label above its control. @param {string} label @param {HTMLElement} control with an id */
+export const field = (label, control) => el("label.field", { for: control.id }, label, control);
+
+/**
+ * A form; Enter or its button submits it.
+ * @param {string} verb what its button says
+ * @param {Child[]} inside
+ * @param {() => void} submit
+ * @param {...Child} others buttons before its own
+ */
+export function form(verb, inside, submit, ...others) {
+  const on = { submit: (event) => (event.preventDefault(), submit()) };
+  return el("form.stack", { on }, inside, el("div.row.end", others, el("button.button.primary", { text: verb })));
+}
+
+/**
+ * Buttons of which one is pressed: each shows its part.
+ * @param {string} label for screen readers
+ * @param {Record<string, () => void>} parts by the words of their buttons
+ * @returns {{node: HTMLElement, choose: (name: string) => void}} `choose` presses one
+ */
+export function tabs(label, parts) {
+  const buttons = Object.keys(parts).map((name) => button(name, { kind: "quiet", on: () => choose(name) }));
+  const choose = (name) => {
+    for (const one of buttons) one.setAttribute("aria-pressed", String(one.textContent === name));
+    parts[name]();
+  };
+  return { node: el("div.tabs", { role: "group", "aria-label": label }, buttons), choose };
+}
+
+const LONG = 50; // characters of a line that may have been wrapped
+const WRAPPED = new RegExp(`(?<=[^\\n]{${LONG}})\\n(?![\\s#>|*+\\-•~=\`]|\\d+[.)]\\s)`, "g");
+
+/**
+ * Words as they flow: a line break that only wraps a long line is shown as a space. It stays the same character.
+ * @param {string} text
+ * @returns {(start: number, end: number) => Child[]} gives what stands between two offsets of the string
+ */
+export function flowing(text) {
+  return (start, end) => {
+    const out = [];
+    const from = Math.max(0, start - LONG);
+    for (const found of text.slice(from, end + 8).matchAll(WRAPPED)) {
+      const at = from + found.index;
+      if (at < start || at >= end) continue;
+      out.push(visible(text.slice(start, at)), el("span.soft", { text: "\n" }));
+      start = at + 1;
+    }
+    return [...out, visible(text.slice(start, Math.max(start, end)))];
+  };
 }
 
 /**
@@ -181,7 +238,6 @@ export function dialog(title, content) {
     append(box, [
       el(
         "header",
-        {},
         el("h2", { id, text: title }),
         button("Close", { icon: "close", bare: true, kind: "quiet", on: () => close(null) }),
       ),
@@ -197,7 +253,7 @@ export function dialog(title, content) {
 export async function confirmed(title, words, verb) {
   const answer = await dialog(title, (close) => [
     el("p", { text: words }),
-    el("div.row.end", {}, button("Cancel", { on: () => close(false) }), button(verb, { kind: "danger", on: () => close(true) })),
+    el("div.row.end", button("Cancel", { on: () => close(false) }), button(verb, { kind: "danger", on: () => close(true) })),
   ]);
   return answer === true;
 }

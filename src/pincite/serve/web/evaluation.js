@@ -1,8 +1,8 @@
 /** Evaluation: questions whose answers are known, and runs over them. */
 
 import * as api from "./api.js";
-import { progress, troubled } from "./documents.js";
-import { button, confirmed, dialog, el, emptyState, failed, fill, icon, loading, notice } from "./dom.js";
+import { progress, suggested, troubled } from "./documents.js";
+import { button, confirmed, dialog, el, emptyState, failed, field, fill, form, icon, loading, notice } from "./dom.js";
 import * as report from "./report.js";
 import { ago, duration, line, plural } from "./text.js";
 
@@ -19,12 +19,12 @@ class Evaluation {
   constructor(root, app) {
     Object.assign(this, { root, app, cases: [], runs: [], chosen: new Set(), stop: new AbortController() });
     this.end = () => this.stop.abort();
-    this.body = el("div.stack", {}, loading("Reading the cases …"));
+    this.body = el("div.stack", loading("Reading the cases …"));
     fill(
       root,
       el(
-        "div.page", {},
-        el("header.page-head", {}, el("div", {}, el("h1", { text: "Evaluation" }), el("p", { text: "Ask questions whose answers you know, and see at which stage answers are lost." }))),
+        "div.page",
+        el("header.page-head", el("div", el("h1", { text: "Evaluation" }), el("p", { text: "Ask questions whose answers you know, and see at which stage answers are lost." }))),
         this.body,
       ),
     );
@@ -62,23 +62,23 @@ class Evaluation {
 
   caseSection() {
     const { app, cases } = this;
-    const tools = app.canEdit && el("div.row", {}, button("Add a case", { icon: "plus", on: () => this.edit(null) }), button("Import", { icon: "upload", kind: "quiet", on: () => this.import() }), cases.length > 0 && button("Export", { icon: "download", kind: "quiet", on: () => this.export() }));
+    const tools = app.canEdit && el("div.row", button("Add a case", { icon: "plus", on: () => this.edit(null) }), button("Import", { icon: "upload", kind: "quiet", on: () => this.import() }), cases.length > 0 && button("Export", { icon: "download", kind: "quiet", on: () => this.export() }));
     if (!cases.length) {
-      return el("section.card", {}, emptyState("evaluation", "No cases yet", el("p", { text: "A case is a question, and what a right answer says or where it stands. Twenty of your own questions tell more about your documents than any benchmark." }), tools));
+      return el("section.card", emptyState("evaluation", "No cases yet", el("p", { text: "A case is a question, and what a right answer says or where it stands. Twenty of your own questions tell more about your documents than any benchmark." }), tools));
     }
     return el(
       "section.card.stack", { "aria-labelledby": "cases" },
-      el("div.row.spread", {}, el("h2", { id: "cases", text: plural(cases.length, "case") }), tools),
-      el("ul.cases", {}, cases.map((one, at) => this.caseRow(one, at))),
-      el("div.row", {}, button("Run", { icon: "send", kind: "primary", on: () => this.run(true) }), button("Run with the model's answers", { kind: "quiet", on: () => this.run(false), title: "Slower: the language model writes each answer" })),
+      el("div.row.spread", el("h2", { id: "cases", text: plural(cases.length, "case") }), tools),
+      el("ul.cases", cases.map((one, at) => this.caseRow(one, at))),
+      el("div.row", button("Run", { icon: "send", kind: "primary", on: () => this.run(true) }), button("Run with the model's answers", { kind: "quiet", on: () => this.run(false), title: "Slower: the language model writes each answer" })),
     );
   }
 
   caseRow(one, at) {
     const expected = one.answerable === false ? "the documents do not answer it" : [one.answers?.join(" / "), one.quote && `“${one.quote}”`].filter(Boolean).join(" · ");
     return el(
-      "li", {},
-      el("div.grow", {}, el("p", { dir: "auto", text: line(one.question, 300) }), el("p.small.muted", {}, el("bdi", { text: line(expected, 200) }), one.uri && [" · ", el("bdi", { text: line(one.uri.split("/").pop() || one.uri, 80) })])),
+      "li",
+      el("div.grow", el("p", { dir: "auto", text: line(one.question, 300) }), el("p.small.muted", el("bdi", { text: line(expected, 200) }), one.uri && [" · ", el("bdi", { text: line(one.uri.split("/").pop() || one.uri, 80) })])),
       this.app.canEdit && [button(`Edit: ${line(one.question, 60)}`, { icon: "edit", bare: true, kind: "quiet", on: () => this.edit(at) }), button(`Remove: ${line(one.question, 60)}`, { icon: "trash", bare: true, kind: "quiet", on: () => this.drop(at) })],
     );
   }
@@ -104,7 +104,7 @@ class Evaluation {
     try {
       this.cases = (await api.put("/v1/cases", { cases })).cases;
     } catch (failure) {
-      this.app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+      this.app.failed(failure);
       return;
     }
     this.draw();
@@ -152,7 +152,7 @@ class Evaluation {
     const now = running;
     const bar = progress("Questions asked");
     const words = el("p.small", { text: "Starting …" });
-    fill(this.runner, el("section.card.stack", { "aria-label": "The run" }, el("div.row.spread", {}, words, button("Cancel", { icon: "close", kind: "quiet", on: () => api.del(`/v1/jobs/${encodeURIComponent(now.job)}`).catch(() => {}) })), bar.node));
+    fill(this.runner, el("section.card.stack", { "aria-label": "The run" }, el("div.row.spread", words, button("Cancel", { icon: "close", kind: "quiet", on: () => api.del(`/v1/jobs/${encodeURIComponent(now.job)}`).catch(() => {}) })), bar.node));
     const show = (at) => {
       now.at = at;
       bar.set(at.files_found ? at.files / at.files_found : null);
@@ -194,20 +194,20 @@ class Evaluation {
     } } });
     return el(
       "section.card.stack", { "aria-labelledby": "runs" },
-      el("div.row.spread", {}, el("h2", { id: "runs", text: "Runs" }), runs.length > 1 && compare),
+      el("div.row.spread", el("h2", { id: "runs", text: "Runs" }), runs.length > 1 && compare),
       el(
-        "div.scroll-x", {},
+        "div.scroll-x",
         el(
-          "table.table", {},
-          el("thead", {}, el("tr", {}, runs.length > 1 && el("th", { scope: "col" }, el("span.visually-hidden", { text: "Compare" })), ["Run", "Right", "Answers", "Search"].map((words) => el("th", { scope: "col", text: words })), el("th", { scope: "col" }, el("span.visually-hidden", { text: "Remove" })))),
-          el("tbody", {}, runs.map((run) => el(
-            "tr", {},
-            runs.length > 1 && el("td", {}, choose(run)),
+          "table.table",
+          el("thead", el("tr", runs.length > 1 && el("th", { scope: "col" }, el("span.visually-hidden", { text: "Compare" })), ["Run", "Right", "Answers", "Search"].map((words) => el("th", { scope: "col", text: words })), el("th", { scope: "col" }, el("span.visually-hidden", { text: "Remove" })))),
+          el("tbody", runs.map((run) => el(
+            "tr",
+            runs.length > 1 && el("td", choose(run)),
             el("th", { scope: "row" }, el("a", { href: `#/evaluation/${encodeURIComponent(run.id)}`, text: ago(run.started) || "Run" }), el("span.small.muted", { text: ` ${plural(run.questions, "question")}, ${duration(run.seconds || 0)}` })),
             el("td", { text: share(run.right, run.questions) }),
             el("td", { text: run.generator === "extractive" ? "quotes" : line(run.generator, 40) }),
             el("td", { text: run.mode }),
-            el("td.number", {}, this.app.canEdit && button(`Remove the run of ${ago(run.started)}`, { icon: "trash", bare: true, kind: "quiet", on: () => this.dropRun(run) })),
+            el("td.number", this.app.canEdit && button(`Remove the run of ${ago(run.started)}`, { icon: "trash", bare: true, kind: "quiet", on: () => this.dropRun(run) })),
           ))),
         ),
       ),
@@ -222,7 +222,7 @@ class Evaluation {
       this.chosen.delete(run.id);
       this.draw();
     } catch (failure) {
-      this.app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+      this.app.failed(failure);
     }
   }
 }
@@ -239,41 +239,24 @@ function ofFile(row) {
 
 /** The form of a case. @param {any} one @param {(value: any) => void} close */
 function caseForm(one, close) {
-  const field = (id, label, node) => el("label.field", { for: id }, label, node);
   const question = el("textarea.input", { id: "case-question", rows: 2, required: true, text: one.question, dir: "auto" });
   const answers = el("textarea.input", { id: "case-answers", rows: 2, text: (one.answers || []).join("\n"), dir: "auto" });
-  const list = el("datalist", { id: "case-documents" });
-  const source = el("input.input", { id: "case-source", value: one.uri || "", list: "case-documents", autocomplete: "off" });
+  const [source, list] = suggested(el("input.input", { id: "case-source", value: one.uri || "" }), (document) => document.uri);
   const quote = el("textarea.input", { id: "case-quote", rows: 2, text: one.quote || "", dir: "auto" });
   const none = /** @type {HTMLInputElement} */ (el("input", { type: "checkbox", id: "case-none" }));
   none.checked = one.answerable === false;
-  const gold = el("div.stack", {}, field("case-answers", "What a right answer says (one a line; each is right by itself)", answers), field("case-source", "The document that says it", source), list, field("case-quote", "Its words there (optional)", quote));
+  const gold = el("div.stack", field("What a right answer says (one a line; each is right by itself)", answers), field("The document that says it", source), list, field("Its words there (optional)", quote));
   const toggle = () => (gold.hidden = none.checked);
   none.addEventListener("change", toggle);
   toggle();
-  let waiting = 0;
-  source.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => suggest(list, source.value), 200);
-  });
   const problem = el("p.problem", { role: "alert", hidden: true });
-  const submit = (event) => {
-    event.preventDefault();
+  const submit = () => {
     const edited = { question: question.value.trim(), answers: none.checked ? [] : answers.value.split("\n").map((words) => words.trim()).filter(Boolean), uri: none.checked ? "" : source.value.trim(), quote: none.checked ? "" : quote.value, answerable: !none.checked };
     const complete = none.checked || edited.uri;
     problem.hidden = Boolean(complete && edited.question);
     problem.textContent = edited.question ? "Name the document that says it, or tick that none does." : "Write a question.";
     if (complete && edited.question) close(edited);
   };
-  return el("form.stack", { on: { submit } }, field("case-question", "Question", question), el("label.tick", { for: "case-none" }, none, "The documents do not answer it"), gold, problem, el("div.row.end", {}, button("Cancel", { on: () => close(null) }), el("button.button.primary", { text: "Save" })));
-}
-
-/** Offer documents by name. */
-async function suggest(list, words) {
-  try {
-    const { documents } = await api.get("/v1/documents", { q: words, limit: 10 });
-    fill(list, documents.map((one) => el("option", { value: one.uri, text: line(one.title || one.name, 80) })));
-  } catch {
-    fill(list); // a name can be typed all the same
-  }
+  const tick = el("label.tick", { for: "case-none" }, none, "The documents do not answer it");
+  return form("Save", [field("Question", question), tick, gold, problem], submit, button("Cancel", { on: () => close(null) }));
 }

@@ -2,12 +2,12 @@
 
 import { copy, download } from "./api.js";
 import { placeOf } from "./conversations.js";
-import { button, el, failed, fill, icon, loading, notice } from "./dom.js";
+import { button, el, failed, fill, icon, loading, notice, tabs } from "./dom.js";
 import { contextPane, documentOf, fetchContext, pagePane } from "./passage.js";
 import { plain } from "./run.js";
 import { underlined, VERDICTS } from "./sentences.js";
 import { openSide } from "./side.js";
-import { cut, day, documentName, fileName, line, visible } from "./text.js";
+import { cut, day, documentName, fileName, line, told, visible } from "./text.js";
 
 /**
  * What there is to look at: each citation of each sentence, in reading order; a sentence without any; or the nearest passages.
@@ -93,8 +93,7 @@ function said(claim) {
     claim.problems.length > 0 &&
       el(
         "ul.plain.small",
-        {},
-        claim.problems.map((problem) => el("li", { text: line(problem) })),
+        claim.problems.map((problem) => el("li", { text: told({ message: problem }) })),
       ),
   );
 }
@@ -128,7 +127,6 @@ const quoted = (place) => place.quote && el("blockquote.reading", { dir: "auto" 
 const heading = (place) =>
   el(
     "div.place-head",
-    {},
     el("h3", { dir: "auto", text: documentName(place) }),
     el("p.small.muted", { dir: "auto", text: placeOf(place) }),
   );
@@ -144,18 +142,16 @@ function head(place, context, answer) {
   ];
   return el(
     "div.place-head",
-    {},
     el("h3", { dir: "auto", text: documentName(place) }),
-    el("p.small.muted", { dir: "auto", text: [fileName(place.uri), ...where].join(" · ") }),
+    el("p.small.muted", { dir: "auto", text: [named(place, document), ...where].join(" · ") }),
     el(
       "p.row",
-      {},
       el("span.tag", { text: `version ${place.version}` }),
       day(document.added) && el("span.tag", { text: `added ${day(document.added)}` }),
-      stale && el("span.tag.warn", {}, icon("clock"), "stale"),
-      changed && el("span.tag.warn", {}, icon("clock"), `newest is version ${document.version}`),
+      stale && el("span.tag.warn", icon("clock"), "stale"),
+      changed && el("span.tag.warn", icon("clock"), `newest is version ${document.version}`),
     ),
-    stale && notice("warn", line(stale.reason), { fix: line(stale.fix) }),
+    stale && notice("warn", told({ message: stale.reason }), { fix: line(stale.fix) }),
     !stands(place, context) &&
       notice("error", "These words do not stand at the place that is cited.", { fix: "Do not rely on the quote." }),
     changed &&
@@ -164,6 +160,9 @@ function head(place, context, answer) {
       }),
   );
 }
+
+/** The file's name as it was when it was added. */
+const named = (place, document) => line(document.name || "").split("/").pop() || fileName(place.uri);
 
 /** Whether the quote is what the document has at the cited place. */
 function stands(place, { text, from }) {
@@ -175,30 +174,15 @@ function panes(place, marked, context) {
   const holder = el("div.pane");
   const text = () => fill(holder, contextPane(place, marked, context));
   if (!place.page) return text();
-  const tabs = [
-    ["Text", text],
-    [`Page ${place.page}`, () => fill(holder, pagePane(place))],
-  ];
-  const buttons = tabs.map(([label, show]) =>
-    button(String(label), {
-      kind: "quiet",
-      "aria-pressed": "false",
-      on: (event) => {
-        for (const one of buttons) one.setAttribute("aria-pressed", String(one === event.currentTarget));
-        /** @type {() => void} */ (show)();
-      },
-    }),
-  );
-  buttons[0].setAttribute("aria-pressed", "true");
-  text();
-  return [el("div.row.tabs", { role: "group", "aria-label": "How to see it" }, buttons), holder];
+  const { node, choose } = tabs("How to see it", { Text: text, [`Page ${place.page}`]: () => fill(holder, pagePane(place)) });
+  choose("Text");
+  return [node, holder];
 }
 
 function actions(place, context, where) {
   const id = documentOf(place.passage_id);
   return el(
     "div.row.place-actions",
-    {},
     button("Copy with citation", { icon: "copy", on: () => copy(citation(place, context), "Copied, with its citation.", where.app) }),
     button("Open the document", {
       icon: "open",
@@ -208,7 +192,7 @@ function actions(place, context, where) {
     button("Original file", {
       icon: "download",
       kind: "quiet",
-      on: () => download(`/v1/documents/${id}/original`, fileName(place.uri)).catch((failure) => where.app.toast(failure.message, "error")),
+      on: () => download(`/v1/documents/${id}/original`, named(place, context.document)).catch(where.app.failed),
     }),
   );
 }
@@ -219,5 +203,5 @@ function citation(place, { document }) {
     .replace(/\s+/g, " ")
     .trim();
   const added = day(document.added);
-  return `“${words}”\n— ${placeOf(place)} (${fileName(place.uri)}, version ${place.version}${added ? `, added ${added}` : ""}, characters ${place.start}–${place.end})`;
+  return `“${words}”\n— ${placeOf(place)} (${named(place, document)}, version ${place.version}${added ? `, added ${added}` : ""}, characters ${place.start}–${place.end})`;
 }

@@ -2,7 +2,7 @@
 
 import { save } from "./api.js";
 import * as conversations from "./conversations.js";
-import { button, confirmed, dialog, el, fill, icon } from "./dom.js";
+import { button, confirmed, dialog, el, field, fill, form, icon } from "./dom.js";
 
 let list = el("ul");
 let current = "";
@@ -11,7 +11,7 @@ let current = "";
 export function mount(root, app) {
   const none = el("p.none.small.muted", { text: "Your questions will be kept here, in this browser only." });
   const anew = el("a.new", { href: "#/", "aria-label": "New conversation", title: "New conversation (n)" }, icon("plus"));
-  fill(root, el("div.row.spread", {}, el("h2", { text: "Conversations" }), anew), none, list);
+  fill(root, el("div.row.spread", el("h2", { text: "Conversations" }), anew), none, list);
   const show = async () => {
     const all = await conversations.list();
     none.hidden = all.length > 0;
@@ -55,20 +55,10 @@ async function manage(id, app) {
   if (!one) return;
   const action = await dialog("This conversation", (close) => {
     const name = el("input.input", { id: "rename", value: one.title, maxlength: 80, dir: "auto" });
-    const rename = (event) => {
-      event.preventDefault();
-      close(() => conversations.rename(id, name.value));
-    };
     return [
-      el(
-        "form.stack",
-        { on: { submit: rename } },
-        el("label.field", { for: "rename" }, "Name", name),
-        el("div.row.end", {}, el("button.button.primary", { text: "Rename" })),
-      ),
+      form("Rename", field("Name", name), () => close(() => conversations.rename(id, name.value))),
       el(
         "div.row",
-        {},
         button("Export Markdown", {
           icon: "download",
           title: "Save as Markdown with footnotes",

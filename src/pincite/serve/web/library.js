@@ -10,7 +10,7 @@ import * as uploads from "./upload.js";
 import { watched } from "./watch.js";
 
 const PAGE = 100;
-const SORTS = { name: "Name", "-added": "Newest first", "-modified": "Changed last", "-size": "Largest first" };
+const SORTS = { name: "By name", "-added": "Newest first", "-modified": "Last changed first", "-size": "Largest first" };
 
 /** Take files that were dropped anywhere on the page. @param {DataTransfer} transfer @param {import("./app.js").App} app */
 export function receive(transfer, app) {
@@ -34,16 +34,18 @@ class List {
     this.total = 0;
     this.asking = new AbortController();
     this.tray = el("div.tray");
-    this.buttons = el("div.row", { hidden: true }, app.canEdit && [addButtons(app), button("Followed folders", { icon: "clock", kind: "quiet", on: () => watched(app), title: "Folders of this computer that are kept up to date" })]);
+    this.buttons = el("div.row", { hidden: true }, app.canEdit && [uploads.addButtons(app), button("Followed folders", { icon: "follow", kind: "quiet", on: () => watched(app), title: "Folders of this computer that are kept up to date" })]);
     this.tools = el("div.tools");
     this.banner = el("div.stack.tight");
     this.rows = el("ul.docs", { "aria-label": "Documents" });
     this.count = el("p.small.muted", { id: "count" });
     this.more = el("div.more");
     this.body = el("div.stack");
-    fill(root, el("div.page", {}, this.head(), this.tray, this.body));
+    fill(root, el("div.page", this.head(), this.tray, this.body));
     this.endTray = tray(this.tray, app);
-    this.onDocuments = () => this.load();
+    this.onDocuments = ({ detail }) => {
+      if (detail !== "more" || (this.shown < PAGE && !this.rows.contains(document.activeElement))) this.load();
+    };
     document.addEventListener("pincite:documents", this.onDocuments);
     this.end = () => {
       this.asking.abort();
@@ -58,8 +60,8 @@ class List {
 
   head() {
     return el(
-      "header.page-head", {},
-      el("div", {}, el("h1", { text: "Library" }), el("p", { text: "The documents that answers come from." })),
+      "header.page-head",
+      el("div", el("h1", { text: "Library" }), el("p", { text: "The documents that answers come from." })),
       this.buttons,
     );
   }
@@ -122,7 +124,7 @@ class List {
     const cursor = this.cursor;
     if (!cursor) return;
     this.cursor = null;
-    fill(this.more, loading("Reading more …"));
+    fill(this.more, loading("Reading more…"));
     try {
       this.add(await this.page(cursor, this.asking.signal));
     } catch (failure) {
@@ -147,11 +149,7 @@ class List {
 
   drawTools() {
     const search = el("input.input", { type: "search", placeholder: "Search names and titles", "aria-label": "Search names and titles", value: this.query.q });
-    let waiting = 0;
-    search.addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => ((this.query.q = search.value.trim()), this.changed()), 200);
-    });
+    search.addEventListener("input", documents.later(() => ((this.query.q = search.value.trim()), this.changed())));
     const { status = {}, media_type: kinds = {}, labels = {}, stale = 0 } = this.counts || {};
     const states = { "": "Any state" };
     if (stale) states.stale = `Stale (${stale})`;
@@ -159,7 +157,7 @@ class List {
     const counted = (of, words) => Object.fromEntries(Object.entries(of).map(([key, count]) => [key, `${words(key)} (${count})`]));
     fill(
       this.tools,
-      el("div.search", {}, icon("search"), search),
+      el("div.search", icon("search"), search),
       this.choice("State", "status", states, 2),
       this.choice("Kind", "media_type", { "": "Any kind", ...counted(kinds, documents.kind) }, 2),
       this.choice("Label", "label", { "": "Any label", ...counted(labels, (label) => line(label, 40)) }, 1),
@@ -197,8 +195,7 @@ class List {
     const name = documentName(one);
     const file = line(one.name || "", 120);
     const about = [
-      file && file !== name && el("bdi", { text: file }),
-      documents.kind(one.media_type),
+      file && file !== name ? el("bdi", { text: file }) : documents.kind(one.media_type),
       size(one.size || 0),
       one.passages > 0 && plural(one.passages, "passage"),
       one.version > 1 && `version ${one.version}`,
@@ -217,16 +214,17 @@ class List {
     };
     fill(
       node,
-      el("span.doc-icon", {}, icon(one.uri.startsWith("http") ? "open" : "file")),
-      el("div.doc-main", {}, el("a.doc-name", { href: `#/library/${encodeURIComponent(one.id)}`, title: line(decoded(one.uri), 300), dir: "auto", text: name }), el("p.small.muted.doc-about", {}, about.map((part, at) => [at > 0 && " · ", part])), documents.problemOf(one)),
-      el("div.doc-signs", {}, documents.labelTags(one), documents.stateTag(one)),
-      this.app.canEdit && el("div.doc-actions", {}, documents.canRetry(one) && bare("Read again:", "retry", redo), bare("Remove", "trash", drop)),
+      el("span.doc-kind", { "aria-hidden": "true", text: documents.ending(one) }),
+      el("div.doc-main", el("a.doc-name", { href: `#/library/${encodeURIComponent(one.id)}`, title: line(decoded(one.uri), 300), dir: "auto", text: name }), el("p.small.muted.doc-about", about.map((part, at) => [at > 0 && " · ", part])), documents.problemOf(one)),
+      el("div.doc-signs", documents.labelTags(one), documents.stateTag(one)),
+      this.app.canEdit && el("div.doc-actions", documents.canRetry(one) && bare("Read again:", "retry", redo), bare("Remove", "trash", drop)),
     );
     return node;
   }
 
   showEmpty() {
     this.buttons.hidden = true;
+    if (uploads.batches.some((batch) => !uploads.ended(batch))) return fill(this.body); // they are on their way
     fill(this.body, this.app.canEdit ? newcomer(this.app) : emptyState("library", "There is nothing here for you yet", el("p", { text: "No document is open to you. Whoever runs this library can add some, or give your key a label." })));
   }
 }
@@ -234,23 +232,13 @@ class List {
 /** What someone sees who has nothing in his library. @param {import("./app.js").App} app */
 function newcomer(app) {
   return el(
-    "section.card.newcomer", {},
+    "section.card.newcomer",
     emptyState(
       "upload",
       "Add your first documents",
       el("p", { text: "Drop files or a whole folder here: PDF, Word, Markdown, web pages, mail, tables, notebooks, code. Then ask, and see for each sentence where it stands." }),
-      el("div.row", {}, addButtons(app, true)),
-      el("p.small", {}, "They are read on this machine and stay on it. To keep a folder up to date by itself, ", el("button.link", { type: "button", text: "follow it", on: { click: () => watched(app) } }), "."),
+      el("div.row", uploads.addButtons(app)),
+      el("p.small", "They are read on this machine and stay on it. To keep a folder up to date by itself, ", el("button.link", { type: "button", text: "follow it", on: { click: () => watched(app) } }), "."),
     ),
   );
-}
-
-/** Buttons that open the dialogs for files and folders. @param {import("./app.js").App} app */
-function addButtons(app, both = true) {
-  const pick = (label, sign, kind, attributes) => {
-    const input = /** @type {HTMLInputElement} */ (el("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": label, ...attributes }));
-    input.addEventListener("change", () => input.files?.length && uploads.start(uploads.chosen(input), app));
-    return [button(label, { icon: sign, kind, on: () => input.click() }), input];
-  };
-  return [pick("Add files", "upload", "primary", {}), both && pick("Add a folder", "folder", "", { webkitdirectory: true })];
 }

@@ -1,11 +1,12 @@
 /** A place in a document: its words in their context, and its page as an image with the words boxed. */
 
 import { ApiError, blob, get } from "./api.js";
-import { button, el, failed, fill, loading } from "./dom.js";
-import { cut, length, visible } from "./text.js";
+import { button, el, failed, fill, flowing, loading, notice } from "./dom.js";
+import { length, units, visible } from "./text.js";
 
 const AROUND = 700; // code points on each side; each "more" gives three times as many
 const MOST = 20_000;
+export const CODE = /^(text\/x-|application\/(json|xml|yaml|toml|javascript))/; // kinds whose line breaks mean something
 
 /** @typedef {{passage_id: string, uri: string, version: number, start: number, end: number, page: number | null}} Place */
 
@@ -64,9 +65,10 @@ async function earlier(place, around) {
  */
 function contextShown(context, marked) {
   const { text, from, passage } = context;
-  const piece = (start, end) => visible(cut(text, Math.max(0, start - from), Math.max(0, end - from)));
+  const code = CODE.test(context.document.media_type || "");
+  const [at, flow] = [units(text), code ? (start, end) => visible(text.slice(start, end)) : flowing(text)];
+  const piece = (start, end) => flow(at(start - from), end === Infinity ? text.length : at(end - from));
   const [start, end] = marked ? [marked.start, marked.end] : [passage[0], passage[0]];
-  const code = /^(text\/x-|application\/(json|xml|yaml|toml|javascript))/.test(context.document.media_type || "");
   return el(
     "div.context",
     { dir: "auto", class: code ? "code" : "reading", tabindex: 0, role: "region", "aria-label": "The passage in its document" },
@@ -74,9 +76,8 @@ function contextShown(context, marked) {
     piece(from, Math.min(passage[0], start)),
     el(
       "span.passage",
-      {},
       piece(passage[0], start),
-      start < end && el("mark", { text: piece(start, end) }),
+      start < end && el("mark", piece(start, end)),
       piece(Math.max(end, passage[0]), passage[1]),
     ),
     piece(Math.max(passage[1], end), Infinity),
@@ -94,7 +95,7 @@ export function contextPane(place, marked, context) {
   const show = (given, around) => {
     const more =
       given.more && around < MOST && button("Show more around it", { kind: "quiet", icon: "plus", on: () => widen(around * 3) });
-    fill(pane, contextShown(given, marked), more && el("div.row", {}, more));
+    fill(pane, contextShown(given, marked), more && el("div.row", more));
     centre(pane);
   };
   const widen = async (around) => {
@@ -118,14 +119,17 @@ function centre(pane) {
   box.scrollLeft += inner.left - outer.left - Math.max(24, (outer.width - inner.width) / 2);
 }
 
-/** Bytes as an address that an image may have: the page's policy knows no other. @param {Blob} bytes */
-function dataUrl(bytes) {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result);
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(bytes);
-  });
+/**
+ * An image that the server gives.
+ * @param {string} path
+ * @param {string} alt
+ * @param {AbortSignal} [signal]
+ */
+export async function picture(path, alt, signal = undefined) {
+  const src = URL.createObjectURL(await blob(path, signal));
+  const image = el("img", { src, alt });
+  await image.decode().finally(() => URL.revokeObjectURL(src));
+  return image;
 }
 
 /**
@@ -133,32 +137,35 @@ function dataUrl(bytes) {
  * @param {Place} place with a page
  */
 export function pagePane(place) {
-  const pane = el("div.page-pane", {}, loading("The page is being painted…"));
+  const pane = el("div.page-pane", loading("The page is being painted…"));
   const show = async () => {
     const base = `/v1/documents/${documentOf(place.passage_id)}/pages/${place.page}`;
     const asked = { version: place.version, start: place.start, end: place.end };
     try {
-      const [bytes, { boxes }] = await Promise.all([
-        blob(`${base}.png?version=${place.version}&scale=2`),
-        get(`${base}/boxes`, asked),
-      ]);
-      fill(pane, ...painted(String(await dataUrl(bytes)), boxes, place.page));
-      await pane.querySelector("img")?.decode();
+      const { boxes } = await get(`${base}/boxes`, asked);
+      const alt = `Page ${place.page}${boxes.length ? ", the quoted words boxed" : ""}`;
+      const image = await picture(`${base}.png?version=${place.version}&scale=2`, alt);
+      fill(pane, ...painted(image, boxes, place.page));
       centre(pane);
     } catch (failure) {
-      fill(pane, failed(failure, show));
+      fill(pane, failure.status === 404 ? unpainted() : failed(failure, show));
     }
   };
   show();
   return pane;
 }
 
+/** A page that cannot be painted now, and will not be by trying again. */
+export const unpainted = () =>
+  notice("info", "There is no picture of this page.", {
+    fix: "Its file lies inside an archive or a mail, or is no longer where it was read. The text is complete.",
+  });
+
 function painted(image, boxes, page) {
   const percent = (share) => `${(share * 100).toFixed(3)}%`;
   const sheet = el(
     "div.sheet-of-paper",
-    {},
-    el("img", { src: image, alt: `Page ${page}${boxes.length ? ", the quoted words boxed" : ""}` }),
+    image,
     boxes.map(([x0, y0, x1, y1]) =>
       el("span.box", { style: { left: percent(x0), top: percent(y0), width: percent(x1 - x0), height: percent(y1 - y0) } }),
     ),
@@ -177,7 +184,6 @@ function painted(image, boxes, page) {
     el("div.paper-scroll", { tabindex: 0, role: "region", "aria-label": `Page ${page}` }, sheet),
     el(
       "div.row.spread",
-      {},
       el("span.small.muted", { text: boxes.length ? `Page ${page}` : `Page ${page}. The words could not be placed on it.` }),
       zoom,
     ),

@@ -14,7 +14,7 @@ export function mount(root, app) {
   const { id, params } = app.route;
   const other = params.get("against");
   const load = async () => {
-    fill(root, el("div.page", {}, back(), loading("Reading the report …")));
+    fill(root, el("div.page", back(), loading("Reading the report …")));
     try {
       const [run, { evaluations }, difference] = await Promise.all([
         api.get(`/v1/evaluations/${encodeURIComponent(id)}`, {}, stop.signal),
@@ -25,7 +25,7 @@ export function mount(root, app) {
       fill(root, page(run, evaluations, difference, app));
     } catch (failure) {
       const place = el("div");
-      fill(root, el("div.page", {}, back(), place));
+      fill(root, el("div.page", back(), place));
       troubled(place, failure, load, stop.signal);
     }
   };
@@ -42,8 +42,8 @@ function page(run, runs, difference, app) {
   const show = (stage) => caseList(cases, run, stage, app);
   show("");
   return el(
-    "div.page", {}, back(),
-    el("header.page-head", {}, el("div", {}, el("h1", { text: headline(run) }), el("p", { text: `${when(run)} · ${plural(run.questions, "question")} · ${run.mode} search · ${run.generator === "extractive" ? "answers of quotes" : `answers by ${line(run.generator, 60)}`} · ${duration(run.seconds || 0)}` })), against(run, runs, app)),
+    "div.page", back(),
+    el("header.page-head", el("div", el("h1", { text: headline(run) }), el("p", { text: `${when(run)} · ${plural(run.questions, "question")} · ${run.mode} search · ${run.generator === "extractive" ? "answers of quotes" : `answers by ${line(run.generator, 60)}`} · ${duration(run.seconds || 0)}` })), against(run, runs, app)),
     difference && comparison(difference),
     run.left_out > 0 && notice("info", `${plural(run.left_out, "case")} ${run.left_out === 1 ? "was" : "were"} left out: without a question, or without what a right answer is.`),
     ceiling(run, show),
@@ -72,13 +72,13 @@ function ceiling(run, show) {
   const row = (stage) => {
     const good = RIGHT.includes(stage.stage);
     const bar = el("span.bar", { class: good ? "good" : "bad", style: { "inline-size": `${100 * stage.share}%` }, "aria-hidden": "true" });
-    return el("tr", {}, el("th", { scope: "row" }, el("button.link", { type: "button", text: stage.label, on: { click: () => show(stage.stage) } })), el("td.number", { text: stage.count }), el("td.number", { text: percent(stage.share) }), el("td.bar-cell", {}, bar));
+    return el("tr", el("th", { scope: "row" }, el("button.link", { type: "button", text: stage.label, on: { click: () => show(stage.stage) } })), el("td.number", { text: stage.count }), el("td.number", { text: percent(stage.share) }), el("td.bar-cell", bar));
   };
   const empty = run.stages.filter((stage) => !stage.count && !RIGHT.includes(stage.stage)).map((stage) => stage.label);
   return el(
     "section.card.stack", { "aria-labelledby": "ceiling" },
     el("h2", { id: "ceiling", text: "Where answers were lost" }),
-    el("div.scroll-x", {}, el("table.table.ceiling", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Stage" }), el("th.number", { scope: "col", text: "Cases" }), el("th.number", { scope: "col", text: "Share" }), el("th", { scope: "col" }, el("span.visually-hidden", { text: "As a bar" })))), el("tbody", {}, stages.map(row)))),
+    el("div.scroll-x", el("table.table.ceiling", el("thead", el("tr", el("th", { scope: "col", text: "Stage" }), el("th.number", { scope: "col", text: "Cases" }), el("th.number", { scope: "col", text: "Share" }), el("th", { scope: "col" }, el("span.visually-hidden", { text: "As a bar" })))), el("tbody", stages.map(row)))),
     empty.length > 0 && el("p.small.muted", { text: `Nothing was lost to: ${empty.join(", ")}.` }),
   );
 }
@@ -89,8 +89,8 @@ function measures(run) {
   if (!rows.length) return null;
   const interval = (name) => (run.intervals?.[name] ? `${run.intervals[name][0].toFixed(3)} to ${run.intervals[name][1].toFixed(3)}` : "");
   return el(
-    "details.card", {}, el("summary", { text: "Measures of the search" }),
-    el("table.table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Measure" }), el("th.number", { scope: "col", text: "Mean" }), el("th.number", { scope: "col", text: "95 % interval" }))), el("tbody", {}, rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row", text: line(name, 40) }), el("td.number", { text: value.toFixed(3) }), el("td.number", { text: interval(name) }))))),
+    "details.card", el("summary", { text: "Measures of the search" }),
+    el("table.table", el("thead", el("tr", el("th", { scope: "col", text: "Measure" }), el("th.number", { scope: "col", text: "Mean" }), el("th.number", { scope: "col", text: "95 % interval" }))), el("tbody", rows.map(([name, value]) => el("tr", el("th", { scope: "row", text: line(name, 40) }), el("td.number", { text: value.toFixed(3) }), el("td.number", { text: interval(name) }))))),
   );
 }
 
@@ -103,16 +103,16 @@ function comparison({ a, b, differences, changed, only_a: onlyA, only_b: onlyB }
     "section.card.stack", { "aria-labelledby": "comparison" },
     el("h2", { id: "comparison", text: `Against the run of ${when(a)}` }),
     el("p", { text: `There ${a.right} of ${a.questions} right, here ${b.right} of ${b.questions}.${unlike.length ? ` Compared is what both asked: ${unlike.join(", ")}.` : ""}` }),
-    el("div.scroll-x", {}, el("table.table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "Measure" }), ["Difference", "95 % interval", "p"].map((words) => el("th.number", { scope: "col", text: words })), el("th", { scope: "col", text: "What is shown" }))), el("tbody", {}, Object.entries(differences).map(([name, one]) => el("tr", {}, el("th", { scope: "row", text: names[name] || line(name, 40) }), el("td.number", { text: signed(one.difference) }), el("td.number", { text: `${signed(one.low)} to ${signed(one.high)}` }), el("td.number", { text: one.p.toFixed(3) }), el("td", {}, el("span.tag", { class: VERDICTS[one.verdict] || "", text: one.verdict }))))))),
+    el("div.scroll-x", el("table.table", el("thead", el("tr", el("th", { scope: "col", text: "Measure" }), ["Difference", "95 % interval", "p"].map((words) => el("th.number", { scope: "col", text: words })), el("th", { scope: "col", text: "What is shown" }))), el("tbody", Object.entries(differences).map(([name, one]) => el("tr", el("th", { scope: "row", text: names[name] || line(name, 40) }), el("td.number", { text: signed(one.difference) }), el("td.number", { text: `${signed(one.low)} to ${signed(one.high)}` }), el("td.number", { text: one.p.toFixed(3) }), el("td", el("span.tag", { class: VERDICTS[one.verdict] || "", text: one.verdict }))))))),
     el("h3", { text: changed.length ? `${plural(changed.length, "case")} changed` : "No case changed" }),
-    changed.length > 0 && el("ul.changed", {}, changed.map(change)),
+    changed.length > 0 && el("ul.changed", changed.map(change)),
   );
 }
 
 /** @param {any} one */
 function change({ question, before, after }) {
-  const side = (words, each) => el("div.side", {}, el("p.small.muted", {}, words, " ", stageTag(each)), el("p", { dir: "auto", text: line(each.answer || "no answer", 400) }));
-  return el("li", {}, el("p.asked", { dir: "auto", text: line(question, 300) }), el("div.sides", {}, side("Before", before), side("Now", after)));
+  const side = (words, each) => el("div.side", el("p.small.muted", words, " ", stageTag(each)), el("p", { dir: "auto", text: line(each.answer || "no answer", 400) }));
+  return el("li", el("p.asked", { dir: "auto", text: line(question, 300) }), el("div.sides", side("Before", before), side("Now", after)));
 }
 
 const stageTag = ({ stage, label }) => el("span.tag", { class: RIGHT.includes(stage) ? "good" : "bad", text: label });
@@ -125,8 +125,8 @@ function caseList(node, run, stage, app) {
   const sorted = [...chosen].sort((x, y) => lost(x) - lost(y));
   fill(
     node,
-    el("div.row.spread", {}, el("h2", { tabindex: "-1", text: stage ? `${plural(chosen.length, "case")}: ${label[stage]}` : "Cases" }), stage && button("Show all", { kind: "quiet", on: () => caseList(node, run, "", app) })),
-    el("div.case-list", {}, sorted.map((one) => caseDetails(one, label[one.stage] || one.stage))),
+    el("div.row.spread", el("h2", { tabindex: "-1", text: stage ? `${plural(chosen.length, "case")}: ${label[stage]}` : "Cases" }), stage && button("Show all", { kind: "quiet", on: () => caseList(node, run, "", app) })),
+    el("div.case-list", sorted.map((one) => caseDetails(one, label[one.stage] || one.stage))),
   );
   if (stage) node.querySelector("h2").focus();
 }
@@ -134,7 +134,7 @@ function caseList(node, run, stage, app) {
 /** A case with its why; built when it is opened. */
 function caseDetails(one, label) {
   const inside = el("div.stack");
-  const box = el("details.card.case", {}, el("summary", {}, el("bdi", { class: "asked", text: line(one.question, 300) }), stageTag({ stage: one.stage, label })), inside);
+  const box = el("details.card.case", el("summary", el("bdi", { class: "asked", text: line(one.question, 300) }), stageTag({ stage: one.stage, label })), inside);
   box.addEventListener("toggle", () => box.open && !inside.childElementCount && fill(inside, why(one)), { once: true });
   return box;
 }
@@ -149,23 +149,23 @@ function why(one) {
   ];
   return [
     el("p", { text: one.reason }),
-    one.fix && el("p.fix", {}, el("strong", { text: "What to do: " }), one.fix),
-    el("dl", {}, facts.filter(([, words]) => words).map(([name, words]) => [el("dt", { text: name }), el("dd", { dir: "auto", text: visible(String(words)) })])),
+    one.fix && el("p.fix", el("strong", { text: "What to do: " }), one.fix),
+    el("dl", facts.filter(([, words]) => words).map(([name, words]) => [el("dt", { text: name }), el("dd", { dir: "auto", text: visible(String(words)) })])),
     places(one.places || []),
     passages("Its evidence", one.evidence || []),
     passages("Found instead", (one.ahead || []).map((hit) => `${line(hit.title || decoded(hit.uri), 80)}: ${hit.text}`)),
-    el("div.row", {}, el("a.button", { href: api.address("#/", { q: one.question }) }, icon("ask"), "Ask it"), one.uri && el("a.button", { href: api.address("#/library", { q: line(decoded(one.uri), 300).split("/").pop() }) }, icon("file"), "Find the document")),
+    el("div.row", el("a.button", { href: api.address("#/", { q: one.question }) }, icon("ask"), "Ask it"), one.uri && el("a.button", { href: api.address("#/library", { q: line(decoded(one.uri), 300).split("/").pop() }) }, icon("file"), "Find the document")),
   ];
 }
 
 /** Where the passage stood in each list. */
 function places(all) {
   if (!all.length) return null;
-  return el("table.table.places-table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "List" }), el("th.number", { scope: "col", text: "Rank" }), el("th.number", { scope: "col", text: "Score" }))), el("tbody", {}, all.map((place) => el("tr", {}, el("th", { scope: "row", text: place.stage }), el("td.number", { text: place.rank ? `${place.rank}` : `beyond ${place.depth}` }), el("td.number", { text: place.score === null || place.score === undefined ? "" : place.score.toFixed(3) })))));
+  return el("table.table.places-table", el("thead", el("tr", el("th", { scope: "col", text: "List" }), el("th.number", { scope: "col", text: "Rank" }), el("th.number", { scope: "col", text: "Score" }))), el("tbody", all.map((place) => el("tr", el("th", { scope: "row", text: place.stage }), el("td.number", { text: place.rank ? `${place.rank}` : `beyond ${place.depth}` }), el("td.number", { text: place.score === null || place.score === undefined ? "" : place.score.toFixed(3) })))));
 }
 
 /** @param {string} title @param {string[]} texts */
 function passages(title, texts) {
   if (!texts.length) return null;
-  return el("details", {}, el("summary", { text: `${title} (${texts.length})` }), el("ul.quotes", {}, texts.map((text) => el("li.small", { dir: "auto", text: line(text, 500) }))));
+  return el("details", el("summary", { text: `${title} (${texts.length})` }), el("ul.quotes", texts.map((text) => el("li.small", { dir: "auto", text: line(text, 500) }))));
 }

@@ -73,7 +73,7 @@ function arranged(blocks, ctx) {
       continue;
     }
     items = null;
-    if (block.kind === "pre") out.push(el("pre", { tabindex: 0 }, el("code", {}, content)));
+    if (block.kind === "pre") out.push(el("pre", { tabindex: 0 }, el("code", content)));
     else out.push(el("p.reading", { dir: "auto", class: block.gap ? "gap" : "" }, content));
   }
   return out;

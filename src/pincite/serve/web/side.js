@@ -24,16 +24,14 @@ export function openSide(title, { controls = [], body, onKey, onClose }) {
     side,
     el(
       "header.side-head",
-      {},
       heading,
       el(
         "div.row",
-        {},
         controls,
         button("Close", { icon: "close", bare: true, kind: "quiet", title: "Close (Esc)", on: closeSide }),
       ),
     ),
-    el("div.side-body", {}, body),
+    el("div.side-body", body),
   );
   side.hidden = false;
   document.documentElement.dataset.side = "open";

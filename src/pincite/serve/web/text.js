@@ -46,9 +46,9 @@ export function line(text, most = Infinity) {
   return length(flat) > most ? `${cut(flat, 0, most - 1).trimEnd()}…` : flat;
 }
 
-/** The beginning of a passage in one line; headings at its top are left out, as its place names them. @param {string} text @param {number} most */
+/** The beginning of a passage in one line; headings at its top are left out, as its place names them, and so are fences. @param {string} text @param {number} most */
 export function snippet(text, most) {
-  return line(text.replace(/^(\s*#{1,6} [^\n]*\n)+/, ""), most);
+  return line(text.replace(/^(\s*#{1,6} [^\n]*\n)+/, "").replace(/^\s*(```|~~~).*$/gm, ""), most);
 }
 
 /** The number and its noun. @param {number} count @param {string} noun @param {string} [many] */
@@ -68,6 +68,11 @@ export function decoded(uri) {
   } catch {
     return uri;
   }
+}
+
+/** What the server reports, its files called by their names. @param {{message: string, fix?: string}} report */
+export function told({ message, fix = "" }) {
+  return line(`${message} ${fix}`).replace(/file:\/\/\S+?(?=[:,;.]?(\s|$))/g, fileName);
 }
 
 /** Words for a document: its title, else its file's name. @param {{title?: string, name?: string, uri: string}} document */

@@ -1,6 +1,7 @@
 /** Files on their way into the library: found, sent in parcels, followed until each is in or refused. It outlives the view. */
 
 import * as api from "./api.js";
+import { button, el } from "./dom.js";
 import { line, plural } from "./text.js";
 
 const PARCEL_FILES = 100; // of one request; the server takes more, and a small parcel is in sooner
@@ -72,8 +73,18 @@ export function dropped(transfer) {
   })();
 }
 
+/** Buttons that open the dialogs for files and folders. @param {import("./app.js").App} app @param {() => void} [then] */
+export function addButtons(app, then = () => {}) {
+  const pick = (label, sign, kind, attributes) => {
+    const input = /** @type {HTMLInputElement} */ (el("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": label, ...attributes }));
+    input.addEventListener("change", () => input.files?.length && (start(chosen(input), app), then()));
+    return [button(label, { icon: sign, kind, on: () => input.click() }), input];
+  };
+  return [pick("Add files", "upload", "primary", {}), pick("Add a folder", "folder", "", { webkitdirectory: true })];
+}
+
 /** Take what was chosen in a file dialog. @param {HTMLInputElement} input */
-export function chosen(input) {
+function chosen(input) {
   const all = [...input.files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
   const files = all.filter(({ name }) => !name.split("/").some((part) => part.startsWith(".")));
   input.value = "";
@@ -152,7 +163,7 @@ async function deliver(batch, items, app) {
   const following = [];
   for (const parcel of parcels(items.filter((one) => one.file))) {
     if (batch.stop.signal.aborted || batch.failure) break;
-    await send(batch, parcel, following);
+    await send(batch, parcel, following, app);
   }
   if (batch.state === "sending") batch.state = "reading";
   changed();
@@ -176,7 +187,7 @@ function* parcels(items) {
 }
 
 /** Send one parcel; one that is too large is sent in halves, so that a single file is refused, not all. */
-async function send(batch, parcel, following) {
+async function send(batch, parcel, following, app) {
   const before = batch.sent;
   const form = new FormData();
   for (const one of parcel) form.append("files", /** @type {File} */ (one.file), one.name);
@@ -187,27 +198,27 @@ async function send(batch, parcel, following) {
   try {
     const { job } = await api.upload("/v1/documents", form, { onProgress, signal: batch.stop.signal });
     for (const one of parcel) one.status = "sent";
-    following.push(follow(batch, job.id, parcel));
+    following.push(follow(batch, job.id, parcel, app));
   } catch (failure) {
     batch.sent = before;
-    await sendFailed(batch, parcel, following, failure);
+    await sendFailed(batch, parcel, failure, (some) => send(batch, some, following, app));
   }
 }
 
-async function sendFailed(batch, parcel, following, failure) {
+async function sendFailed(batch, parcel, failure, again) {
   if (failure.name === "AbortError") return;
   const lost = failure.status === 0 ? await unreadable(parcel) : new Set();
   if (lost.size) {
     for (const one of lost) Object.assign(one, UNREADABLE);
     const rest = parcel.filter((one) => !lost.has(one));
-    if (rest.length) await send(batch, rest, following);
+    if (rest.length) await again(rest);
   } else if (failure.status === 413 && parcel.length > 1) {
     const half = Math.ceil(parcel.length / 2);
-    await send(batch, parcel.slice(0, half), following);
-    await send(batch, parcel.slice(half), following);
-  } else if (failure.status === 429 && !batch.stop.signal.aborted) {
+    await again(parcel.slice(0, half));
+    await again(parcel.slice(half));
+  } else if ([429, 503].includes(failure.status) && !batch.stop.signal.aborted) {
     await pause(1000 * (failure.retryAfter || 2));
-    await send(batch, parcel, following);
+    await again(parcel);
   } else {
     for (const one of parcel) Object.assign(one, { status: "failed", reason: failure.message, fix: failure.fix || "" });
     if (failure.status === 0 || failure.status === 401 || failure.status === 403) batch.failure = failure;
@@ -223,11 +234,11 @@ async function unreadable(parcel) {
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Follow a job until it ends; a stream that breaks off is taken up again. */
-async function follow(batch, job, parcel) {
+async function follow(batch, job, parcel, app) {
   batch.jobs.add(job);
   const byName = new Map(parcel.map((one) => [one.name, one]));
   const on = (name, data) => {
-    if (name === "source") take(batch, byName, data);
+    if (name === "source") (take(batch, byName, data), tell(app));
     else if (name === "progress") batch.progress.set(job, data);
     else if (name === "done") finished(batch, byName, data);
     changed();
@@ -245,6 +256,16 @@ async function follow(batch, job, parcel) {
     }
   }
   batch.jobs.delete(job);
+}
+
+let told = 0;
+
+/** While files come in, let the list be read again now and then. */
+function tell(app) {
+  if (Date.now() - told < 3000) return;
+  told = Date.now();
+  document.dispatchEvent(new CustomEvent("pincite:documents", { detail: "more" }));
+  app.refresh().catch(() => {}); // the shell says when the server is gone
 }
 
 /** Note what became of one source. */
@@ -294,7 +315,7 @@ export async function adopt(app) {
 export function join(job, app) {
   const batch = newBatch(line(job.name || "Files", 80));
   batch.state = "reading";
-  follow(batch, job.id, []).then(() => settle(batch, app));
+  follow(batch, job.id, [], app).then(() => settle(batch, app));
 }
 
 /** Stop sending and reading; what is in stays. @param {Batch} batch */
@@ -313,6 +334,9 @@ export async function retry(batch, app) {
   }
   await deliver(batch, again.filter((one) => one.status === "waiting"), app);
 }
+
+/** @param {Batch} batch */
+export const ended = (batch) => ["done", "stopped"].includes(batch.state);
 
 /** What became of a batch, in words. @param {Batch} batch */
 export function outcome(batch) {

@@ -1,7 +1,7 @@
 /** Folders of the server's computer that are kept up to date: shown, added, let go. */
 
 import * as api from "./api.js";
-import { button, dialog, el, failed, fill, icon, loading, notice } from "./dom.js";
+import { button, dialog, el, failed, field, fill, form, icon, loading, notice } from "./dom.js";
 import { line, plural } from "./text.js";
 import * as uploads from "./upload.js";
 
@@ -11,7 +11,7 @@ export function watched(app) {
   const draw = async () => {
     try {
       const { folders, allowed } = await api.get("/v1/watch");
-      fill(body, list(folders, draw, app), allowed ? form(() => close(null), app) : notice("info", "Only whoever runs this server can add folders.", { fix: "Upload files instead: what is dropped on the page is copied into the library." }));
+      fill(body, list(folders, draw, app), allowed ? another(() => close(null), app) : notice("info", "Only whoever runs this server can add folders.", { fix: "Upload files instead: what is dropped on the page is copied into the library." }));
     } catch (failure) {
       fill(body, failed(failure, draw));
     }
@@ -32,24 +32,23 @@ function list(folders, draw, app) {
     try {
       await api.del("/v1/watch", { path });
     } catch (failure) {
-      app.toast(`${failure.message} ${failure.fix || ""}`, "error");
+      app.failed(failure);
     }
     await draw();
   };
   return el(
-    "ul.folders", {},
+    "ul.folders",
     folders.map(({ path, documents, reason }) =>
-      el("li", {}, icon("folder"), el("div.grow", {}, el("bdi", { text: line(path, 200) }), el("p.small.muted", { text: plural(documents, "document") }), reason && el("p.small.problem", { text: `Not followed now: ${line(reason)}` })), button(`Stop following ${line(path, 200)}`, { icon: "close", bare: true, kind: "quiet", on: () => drop(path) })),
+      el("li", icon("folder"), el("div.grow", el("bdi", { text: line(path, 200) }), el("p.small.muted", { text: plural(documents, "document") }), reason && el("p.small.problem", { text: `Not followed now: ${line(reason)}` })), button(`Stop following ${line(path, 200)}`, { icon: "close", bare: true, kind: "quiet", on: () => drop(path) })),
     ),
   );
 }
 
 /** @param {() => void} close @param {import("./app.js").App} app */
-function form(close, app) {
+function another(close, app) {
   const input = el("input.input", { id: "folder", required: true, autocomplete: "off", spellcheck: "false", placeholder: "/home/me/papers" });
   const problem = el("div");
-  const add = async (event) => {
-    event.preventDefault();
+  const add = async () => {
     fill(problem, loading("Adding …"));
     try {
       const { job } = await api.post("/v1/watch", { path: input.value.trim() });
@@ -60,5 +59,5 @@ function form(close, app) {
       fill(problem, failed(failure));
     }
   };
-  return el("form.stack", { on: { submit: add } }, el("label.field", { for: "folder" }, "Another folder, by its whole path", input), problem, el("div.row.end", {}, el("button.button.primary", { text: "Follow this folder" })));
+  return form("Follow this folder", [field("Another folder, by its whole path", input), problem], add);
 }

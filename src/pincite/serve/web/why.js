@@ -1,8 +1,9 @@
 /** Why this answer: the stages, the candidates, what was cut; and why not another document. */
 
-import { get, post } from "./api.js";
+import { post } from "./api.js";
 import { placeOf } from "./conversations.js";
-import { button, el, failed, fill, icon, loading, notice } from "./dom.js";
+import { lookUp, suggested } from "./documents.js";
+import { el, failed, field, fill, form, icon, loading, notice, tabs } from "./dom.js";
 import { termTags } from "./refusal.js";
 import { openSide } from "./side.js";
 import { documentName, duration, line, plural, snippet } from "./text.js";
@@ -11,7 +12,7 @@ import { documentName, duration, line, plural, snippet } from "./text.js";
 const STAGES = {
   understand: ["Read the follow-up", (s) => (s.depends ? "together with the question before" : "as a question of its own")],
   refresh: ["Looked for changes on disk", () => ""],
-  embed: ["Turned the question into a vector", () => ""],
+  embed: ["Prepared the search by meaning", () => ""],
   vector: ["Searched by meaning", (s) => plural(s.passages, "passage")],
   keyword: ["Searched by words", (s) => `${plural(s.passages, "passage")} for ${plural(s.terms || 0, "term")}`],
   fuse: ["Merged both lists", (s) => plural(s.passages, "passage")],
@@ -20,10 +21,10 @@ const STAGES = {
   rank_sentences: ["Compared their sentences with the question", (s) => plural(s.sentences, "sentence")],
   sufficiency: [
     "Judged whether they answer it",
-    (s) => `${String(s.outcome).replaceAll("_", " ")}, score ${s.score}${s.missing ? `; missing: ${line(s.missing)}` : ""}`,
+    (s) => `${JUDGED[s.outcome] || s.outcome}, score ${Number(s.score).toFixed(2)}${s.missing ? `; missing: ${line(s.missing)}` : ""}`,
   ],
   load_generator: ["Loaded the model", (s) => line(s.model || "")],
-  evidence: ["Packed the evidence", (s) => `${plural(s.items, "quote")}, ${plural(s.tokens, "token")}; ${s.dropped} did not fit`],
+  evidence: ["Chose what the model reads", (s) => `${plural(s.items, "quote")}, ${plural(s.tokens, "token")}; ${s.dropped} did not fit`],
   draft: [
     "Wrote a draft",
     (s) => (s.failed ? `failed: ${line(s.failed)}` : `${s.prompt_tokens} tokens read, ${s.generated_tokens} written`),
@@ -38,6 +39,7 @@ const STAGES = {
   ],
   cite: ["Checked every quote against its document", (s) => plural(s.citations, "quote")],
 };
+const JUDGED = { answered: "they do", partial: "in part", not_in_documents: "they do not" };
 
 /**
  * @param {import("./conversations.js").Turn} turn
@@ -46,17 +48,15 @@ const STAGES = {
  */
 export function showWhy(turn, searched, { target = "", asked = false }) {
   const { answer } = turn;
-  const not = whyNot(turn, target);
-  const cands = el("section.why-part", {}, el("h3", { text: "What was found" }), loading("Searching again, to show the lists…"));
-  const parts = { Steps: stages(answer.trace), Given: cut(answer), Found: cands, "Why not…?": not };
-  const there = Object.entries(parts).filter(([, part]) => part);
-  const jump = there.map(([name, part]) => button(name, { on: () => part.scrollIntoView({ block: "start" }) }));
-  openSide("Why this answer", { body: el("div.why", {}, el("nav.row.jump", { "aria-label": "Parts" }, jump), Object.values(parts)) });
-  candidates(turn, searched, cands);
-  if (asked) {
-    not.scrollIntoView({ block: "start" });
-    not.querySelector("input")?.focus({ preventScroll: true });
-  }
+  const found = el("section.why-part", el("h3", { text: "What was found" }), loading("Searching again, to show the lists…"));
+  const all = { Found: found, Read: cut(answer), Steps: stages(answer.trace), "Why not…?": whyNot(turn, target) };
+  const parts = Object.fromEntries(Object.entries(all).filter(([, part]) => part));
+  const only = (name) => () => Object.entries(parts).forEach(([other, part]) => (part.hidden = other !== name));
+  const { node, choose } = tabs("Parts", Object.fromEntries(Object.keys(parts).map((name) => [name, only(name)])));
+  openSide("Why this answer", { body: el("div.why", node, Object.values(parts)) });
+  candidates(turn, searched, found);
+  choose(asked ? "Why not…?" : "Found");
+  if (asked) all["Why not…?"].querySelector("input")?.focus({ preventScroll: true });
 }
 
 /** The stages with their share of the time. */
@@ -64,20 +64,16 @@ function stages(trace) {
   const most = Math.max(...trace.stages.map((stage) => stage.seconds), 1e-9);
   return el(
     "section.why-part",
-    {},
-    el("h3", {}, "What was done", el("span.muted", { text: ` in ${duration(trace.seconds)}` })),
+    el("h3", "What was done", el("span.muted", { text: ` in ${duration(trace.seconds)}` })),
     el(
       "ol.stages",
-      {},
       trace.stages.map((stage) => {
         const [name, words] = STAGES[stage.name] || [stage.name, () => ""];
         return el(
           "li",
-          {},
-          el("span.stage-name", { text: name }),
-          el("span.stage-time.small", { text: duration(stage.seconds) }),
-          el("span.bar", { "aria-hidden": "true" }, el("span", { style: { width: `${Math.max(1, (100 * stage.seconds) / most)}%` } })),
-          el("span.small.muted.stage-detail", { text: words(stage) }),
+          el("span", el("span.stage-name", { text: name }), el("span.small.muted", { text: ` ${words(stage)}` })),
+          el("span.stage-time.small.muted", { text: duration(stage.seconds) }),
+          stage.seconds > most / 50 && el("span.spent", { "aria-hidden": "true", style: { width: `${(100 * stage.seconds) / most}%` } }),
         );
       }),
     ),
@@ -89,11 +85,9 @@ function cut(answer) {
   const quotes = (list) =>
     el(
       "ul.plain.quotes",
-      {},
       list.map((item) =>
         el(
           "li",
-          {},
           el("span.small.muted", { dir: "auto", text: `${placeOf(item)} · ${item.score.toFixed(2)}` }),
           el("span.reading", { dir: "auto", text: snippet(item.text, 240) }),
         ),
@@ -103,13 +97,11 @@ function cut(answer) {
   if (!evidence.length && !dropped.length) return null;
   return el(
     "section.why-part",
-    {},
     el("h3", { text: "What the model was given" }),
     quotes(evidence),
     dropped.length > 0 &&
       el(
         "details",
-        {},
         el("summary", { text: `${plural(dropped.length, "sentence")} cut: relevant, but over the room for evidence` }),
         quotes(dropped),
       ),
@@ -131,7 +123,6 @@ async function candidates(turn, searched, part) {
       found.hits.length
         ? el(
             "ol.hits",
-            {},
             found.hits.map((hit) => candidate(hit, lists, cited, given, went)),
           )
         : el("p.muted", { text: "Nothing was found." }),
@@ -150,7 +141,7 @@ const LISTS = { vector: "meaning", keyword: "words", fused: "merged", rerank: "r
 
 function candidate(hit, lists, cited, given, went) {
   let use = el("span.tag", { text: hit.rank > went ? "cut: not among the best" : "read, not used" });
-  if (cited.has(hit.passage_id)) use = el("span.tag.good", {}, icon("check"), "cited");
+  if (cited.has(hit.passage_id)) use = el("span.tag.good", icon("check"), "cited");
   else if (given.has(hit.passage_id)) use = el("span.tag.accent", { text: "given to the model" });
   const places = lists.map((list) =>
     hit.ranks[list]
@@ -162,10 +153,8 @@ function candidate(hit, lists, cited, given, went) {
     { class: hit.rank > went ? "over" : "" },
     el(
       "details",
-      {},
       el(
         "summary",
-        {},
         el("span.numeral", { text: hit.rank }),
         el(
           "span.name",
@@ -177,7 +166,7 @@ function candidate(hit, lists, cited, given, went) {
       ),
       el("p.small.muted", { dir: "auto", text: placeOf(hit) }),
       el("p.small", { text: places.join(" · ") }),
-      el("p.small", {}, termTags(hit)),
+      el("p.small", termTags(hit)),
       el("p.reading", { dir: "auto", text: snippet(hit.text, 400) }),
     ),
   );
@@ -186,15 +175,13 @@ function candidate(hit, lists, cited, given, went) {
 /** "Why not this document?": choose one, and see where it was lost. */
 function whyNot(turn, target) {
   const result = el("div.why-not", { "aria-live": "polite" });
-  const attributes = { required: true, dir: "auto", spellcheck: "false", autocomplete: "off", placeholder: "Its name or path" };
-  const input = el("input.input", { id: "target", list: "documents", value: target, ...attributes });
+  const attributes = { required: true, dir: "auto", spellcheck: "false", placeholder: "Its name or path" };
+  const [input, names] = suggested(el("input.input", { id: "target", value: target, ...attributes }));
   const quote = el("input.input", { id: "words", dir: "auto", placeholder: "Leave empty for anything in it" });
-  const { names, ids } = suggestions(input);
-  const submit = async (event) => {
-    event.preventDefault();
+  const submit = async () => {
     fill(result, loading("Following it through the stages…"));
-    const asked = { question: turn.question, target: ids.get(input.value) || input.value.trim(), quote: quote.value.trim() };
     try {
+      const asked = { question: turn.question, target: await lookUp(input.value.trim()), quote: quote.value.trim() };
       fill(result, verdict(await post("/v1/why", asked)));
     } catch (failure) {
       fill(result, failed(failure));
@@ -203,47 +190,12 @@ function whyNot(turn, target) {
   };
   return el(
     "section.why-part",
-    {},
     el("h3", { text: "Why not this document?" }),
     el("p.small.muted", { text: "Name a document that you expected to see, and the words if you know them." }),
-    el(
-      "form.stack",
-      { on: { submit } },
-      el("label.field", { for: "target" }, "Document", input),
-      names,
-      el("label.field", { for: "words" }, "Words in it", quote),
-      el("div.row.end", {}, el("button.button.primary", {}, icon("search"), "Find out")),
-    ),
+    form("Find out", [field("Document", input), names, field("Words in it", quote)], submit),
     result,
   );
 }
-
-/** Suggest documents while a name is typed; `ids` has the id of each that was suggested. @param {HTMLInputElement} input */
-function suggestions(input) {
-  const names = el("datalist", { id: "documents" });
-  const ids = new Map();
-  let waiting = 0;
-  const suggest = async () => {
-    try {
-      const { documents } = await get("/v1/documents", { q: input.value.trim(), limit: 20 });
-      for (const one of documents) ids.set(label(one), one.id);
-      fill(
-        names,
-        documents.map((one) => el("option", { value: label(one) })),
-      );
-    } catch {
-      fill(names); // without suggestions a path can still be typed
-    }
-  };
-  input.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(suggest, 200);
-  });
-  suggest();
-  return { names, ids };
-}
-
-const label = (one) => `${one.title && one.title !== one.name ? `${line(one.title, 60)} · ` : ""}${line(one.name)}`;
 
 // Where an answer can be lost, in the order of the way; what comes before the loss was passed.
 const WAY = [
@@ -276,31 +228,23 @@ function verdict(why) {
     notice(why.found ? "good" : "warn", line(why.reason), { fix: line(why.fix || "") }),
     why.nearest && el("blockquote.reading", { dir: "auto", text: line(why.nearest, 300) }),
     places.length > 0 && el("p.small", { text: `Its best passage: ${places.join(" · ")}` }),
-    (why.matched.length > 0 || why.lacking.length > 0) && el("p.small", {}, termTags(why)),
+    (why.matched.length > 0 || why.lacking.length > 0) && el("p.small", termTags(why)),
     why.ahead.length > 0 &&
       el(
         "details",
-        {},
         el("summary", { text: `${plural(why.ahead.length, "passage")} found instead` }),
         el(
           "ol.plain.quotes",
-          {},
           why.ahead
             .slice(0, 10)
             .map((hit) =>
               el(
                 "li",
-                {},
                 el("span.small.muted", { dir: "auto", text: placeOf(hit) }),
                 el("span.reading", { dir: "auto", text: snippet(hit.text, 160) }),
               ),
             ),
         ),
       ),
-    button("Back to the top", {
-      kind: "quiet",
-      icon: "send",
-      on: (event) => /** @type {Element} */ (event.currentTarget).closest(".side-body")?.scrollTo({ top: 0 }),
-    }),
   ];
 }
