@@ -87,7 +87,8 @@ def supported(given, kind, weights):
     """Tell whether the verdict on every claim is "supported", by new weights."""
     verify.calibration = lambda: {"support": {kind: weights}}
     return all(
-        verify.verify(claim, source, has_encoder=kind == "hybrid", **near).verdict == "supported"
+        verify.verify(claim, source, **{**near, "cosine": near["cosine"] if kind == "hybrid" else None}).verdict
+        == "supported"
         for claim, source, near in given
     )
 

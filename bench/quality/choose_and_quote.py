@@ -159,8 +159,8 @@ def sure(draft, question, sentences, ranking):
     claims = [claim for claim in split_claims(draft) if claim.plain]
     if not claims:
         return ""
-    inside = [ranking.sentences.index(sentence) for sentence in sentences]
-    checked = assess(claims, sentences, ranking.vectors[inside], encoder=the_encoder(), terms=TERMS, question=question)
+    given = ranking.only(lambda sentence: sentence in sentences)
+    checked = assess(claims, given, encoder=the_encoder(), terms=TERMS, question=question)
     return " ".join(a.claim.plain for a in checked if a.check.verdict == "supported" and a.check.support >= SURE)
 
 

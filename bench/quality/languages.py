@@ -21,8 +21,9 @@ from pincite.find.analyze import ANALYZER, analyze
 from pincite.find.fuse import fuse, weight_for
 from pincite.find.search import rank
 from pincite.measure.cases import load_dataset
+from pincite.measure.compare import Run
 from pincite.measure.corpus import index_corpus, row_id
-from pincite.measure.metrics import retrieval_metrics
+from pincite.measure.metrics import question_metrics
 from pincite.models.fetch import default_models_dir
 from pincite.models.load import load_encoder
 from pincite.store.sqlite.store import open_store
@@ -33,7 +34,7 @@ DEPTH = 100
 
 
 def ndcg(dataset, rankings):
-    return round(retrieval_metrics(dataset.judgements, rankings)["ndcg@10"], 4)
+    return round(Run("", question_metrics(dataset.judgements, rankings)).means["ndcg@10"], 4)
 
 
 def ours(dataset, store, encoder):

@@ -29,7 +29,8 @@ from peers import PEERS, environment, run  # noqa: E402
 from pincite.find.search import embed_question  # noqa: E402
 from pincite.generate.relevance import encode_within  # noqa: E402
 from pincite.measure.cases import load_dataset  # noqa: E402
-from pincite.measure.metrics import retrieval_metrics  # noqa: E402
+from pincite.measure.compare import Run  # noqa: E402
+from pincite.measure.metrics import question_metrics  # noqa: E402
 from pincite.models.encoders.openvino import OpenVinoEncoder  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results"
@@ -79,7 +80,7 @@ def main():
         for peer, packages in PEERS.items():
             done = run(peer, environment(options.environments / peer, packages), questions, options)
             rankings = done["ways"]["hybrid"]["rankings"]
-            found[name][peer] = round(retrieval_metrics(dataset.judgements, rankings)["ndcg@10"], 4)
+            found[name][peer] = round(Run("", question_metrics(dataset.judgements, rankings)).means["ndcg@10"], 4)
             print(name, peer, found[name][peer], flush=True)
         kept.write_text(json.dumps(found))
     ours = json.loads((RESULTS / "retrieval.json").read_text())

@@ -72,7 +72,7 @@ def main():
         clause = re.split(r", | and | which ", sentence)[0] + "."
         changed = [*planted(sentence, names, rng), *([("false alarm", clause)] if len(clause.split()) >= 6 else [])]
         for kind, claim in changed:
-            found = verify(claim, sentence, terms=terms, cosine=0.9, has_encoder=True)
+            found = verify(claim, sentence, terms=terms, cosine=0.9)
             tried[kind] += 1
             caught[kind] += found.verdict != "supported"
             if (found.verdict == "supported") != (kind == "false alarm") and shown[kind] < options.show:

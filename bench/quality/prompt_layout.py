@@ -70,7 +70,7 @@ def measure(model, question, golds, hits):
             mark = time.process_time()
             draft, _ = model.free(turns, TOKENS)
             row[f"{name}: CPU s"] = time.process_time() - mark
-            said = shown(draft, Run(question, hits, the_encoder(), TERMS, None, question), ranking, items)
+            said = shown(draft, Run(question, hits, the_encoder(), TERMS), ranking, items)
             row[f"{name}: gold"] = holds(draft, golds)
             row[f"{name}: shown"] = bool(said)
             row[f"{name}: gold shown"] = holds(said, golds)

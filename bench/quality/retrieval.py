@@ -24,8 +24,9 @@ from pincite.find.fuse import SIBLINGS, WEIGHT, fuse
 from pincite.find.search import embed_question, rank
 from pincite.generate.relevance import encode_within
 from pincite.measure.cases import load_dataset
+from pincite.measure.compare import Run
 from pincite.measure.corpus import index_corpus, row_id
-from pincite.measure.metrics import retrieval_metrics
+from pincite.measure.metrics import question_metrics
 from pincite.models.fetch import default_models_dir
 from pincite.models.load import load_encoder
 from pincite.store.sqlite.store import open_store
@@ -60,7 +61,7 @@ def documents(order, rows):
 
 def measured(judgements, rankings):
     """Round what the metrics give."""
-    return {name: round(value, 4) for name, value in retrieval_metrics(judgements, rankings).items()}
+    return {name: round(value, 4) for name, value in Run("", question_metrics(judgements, rankings)).means.items()}
 
 
 def modes(dataset, asked, rows, owners):

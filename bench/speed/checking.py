@@ -58,9 +58,7 @@ def main():
         for name in taken:
             clock, used = time.perf_counter(), time.process_time()
             if name == "draft of five":
-                assess(
-                    claims, ranking.sentences, ranking.vectors, encoder=encoder, terms=terms, against=ranking.sentences
-                )
+                assess(claims, ranking, encoder=encoder, terms=terms, against=ranking.sentences)
             else:
                 for quote in ranking.sentences[:3]:
                     conflicts(quote.text, [quote], ranking.sentences, terms)

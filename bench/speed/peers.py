@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.measure.cases import Dataset, load_dataset
-from pincite.measure.metrics import retrieval_metrics
+from pincite.measure.compare import Run
+from pincite.measure.metrics import question_metrics
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "peers" / "adapters"
 TORCH = ("torch==2.13.0", "sentence-transformers==6.2.0")
@@ -151,7 +152,7 @@ def figures(reports: list[Report], judgements: dict[str, dict[str, int]]) -> Rep
             "p95_ms": median([quantile(t["seconds"], 0.95) for t in timed]),
             "p10_ms": median([quantile(t["seconds"], 0.1) for t in timed]),
             "cpu_ms": median([1000 * t["cpu_seconds"] / len(t["seconds"]) for t in timed]),
-            "ndcg@10": round(retrieval_metrics(judgements, timed[0]["rankings"])["ndcg@10"], 4),
+            "ndcg@10": round(Run("", question_metrics(judgements, timed[0]["rankings"])).means["ndcg@10"], 4),
             "same_in_all_rounds": all(t["rankings"] == timed[0]["rankings"] for t in timed),
         }
     return found

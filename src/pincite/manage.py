@@ -268,7 +268,7 @@ def write_report(found: Ceiling, path: Path) -> None:
     path.write_text(report_html(found), encoding="utf-8")
 
 
-def make_cases(library: Library, rows: list[dict[str, Any]], *, count: int, progress: Any = None) -> None:
+def make_cases(library: Library, rows: list[dict[str, Any]], *, count: int) -> None:
     """Draft cases from a library's passages.
 
     Args:
@@ -276,7 +276,6 @@ def make_cases(library: Library, rows: list[dict[str, Any]], *, count: int, prog
         rows: cases as JSON objects; those that are new are appended, none comes twice. Sources below the working folder
             are named by their path from there, others by their URI.
         count: how many to add, at most.
-        progress: called with (what, done, in all).
 
     Raises:
         GenerationError: the generator failed.
@@ -287,7 +286,7 @@ def make_cases(library: Library, rows: list[dict[str, Any]], *, count: int, prog
     library.refresh()
     known = {str(row.get("id")) for row in rows}
     generator = library.models.generator()
-    for case in draft_cases(library.store, count=count, generator=generator, known=known, progress=progress):
+    for case in draft_cases(library.store, count=count, generator=generator, known=known):
         [gold] = case.gold
         path = unquote(gold.source.removeprefix(f"{Path.cwd().as_uri()}/"))
         source = path if uri_named(library.store, path) == gold.source else gold.source

@@ -1,4 +1,4 @@
-"""Ranks are a total order; filters mean here what they mean in the store; each loss in a search has its stage."""
+"""Filters mean here what they mean in the store; each loss in a search has its stage."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 import pincite
-from pincite.find.explain import fields_of, found_or_lost, placed, ranks
+from pincite.find.explain import fields_of, found_or_lost
 from pincite.find.held import Held, Target, held
 from pincite.reports import Place, Why
 from pincite.store.filters import Between, Filter, Glob, In, Is, Not, matches
-from pincite.types import Hit
 from tests.fakes import HashEncoder
-from tests.ground.fakes import passage
 
 NOTES = {f"note{i}.md": f"Note {i}: the river delta carries sediment number{i}.\n" for i in range(12)}
 
@@ -29,18 +27,6 @@ def library(tmp_path: Path):
         opened.add(folder)
         opened.add_text("note:äß#1", "A text that is no file.", title="Title", metadata={"kind": "memo"})
         yield opened
-
-
-def test_equal_scores_rank_by_key() -> None:
-    assert ranks({7: 0.5, 3: 0.5, 5: 0.9}) == {5: 1, 3: 2, 7: 3}
-
-
-def test_hits_know_their_place_in_each_list_that_has_them() -> None:
-    first = Hit(1, 1.0, passage("a", key=1), {"rerank": 0.1})
-    second = Hit(2, 0.5, passage("b", key=2), {"rerank": 0.7})
-    one, two = placed([first, second], {"vector": {1: 0.2, 2: 0.2, 9: 0.8}, "keyword": {2: 3.0}})
-    assert one.ranks == {"vector": 2, "rerank": 2}
-    assert two.ranks == {"vector": 3, "keyword": 1, "rerank": 1}
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def test_scores_are_interpolated_after_scaling():
     assert [h.passage.key for h in found] == [2, 1, 3]
     assert [h.rank for h in found] == [1, 2, 3]
     assert found[0].scores == {"fused": 0.8, "rerank": 0.0}
+    assert [h.ranks for h in found] == [{"rerank": 2}, {"rerank": 3}, {"rerank": 1}]
 
 
 def test_ties_are_broken_by_key():

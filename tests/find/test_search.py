@@ -61,6 +61,12 @@ def test_every_mode_finds_and_tells_what_each_stage_gave(store, encoder, mode):
     assert hits[0].score == hits[0].scores["fused" if mode == "hybrid" else mode]
     assert {"embed", "vector"} <= {stage.name for stage in trace.stages} or mode == "keyword"
     assert all(stage.seconds >= 0 for stage in trace.stages)
+    ranking = rank("Which adapter changes the weights?", store=store, encoder=encoder, mode=mode)
+    for stage, scores in ranking.scores.items():
+        in_order = sorted(scores, key=lambda key: (-scores[key], key))
+        assert ranking.ranks[stage] == {key: rank for rank, key in enumerate(in_order, start=1)}
+    for hit in hits:
+        assert hit.ranks == {s: own[hit.passage.key] for s, own in ranking.ranks.items() if hit.passage.key in own}
 
 
 def test_hybrid_score_is_the_formula(store, encoder):

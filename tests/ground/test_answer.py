@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.errors import ModelMissing, ModelUnknown, NotInLibrary
-from pincite.ground.answer import NOT_IN_DOCUMENTS, answer_events, is_small
+from pincite.ground.answer import NOT_IN_DOCUMENTS, answer_events
+from pincite.ground.run import is_small
 from pincite.types import CitationEvent, DoneEvent, TokenEvent, VerdictEvent
 from tests.ground.fakes import HOSTILE, Failing, Hanging, Obedient, Scripted, hits, text_of
 

@@ -3,9 +3,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.generate.evidence import rank_sentences
+from pincite.generate.evidence import evidence, rank_sentences
 from pincite.generate.relevance import Terms
-from pincite.ground.cite import Citations, align, check_citation, make_citation
+from pincite.ground.cite import align, check_citation, make_citation
+from pincite.ground.compose import Writer
 from tests.ground.fakes import HOSTILE, hits, passage
 
 TEXT = "Intro.\nThe KV cache stores keys.\nIt grows with the context."
@@ -41,10 +42,10 @@ def test_a_marker_breaks_a_tie_but_proves_nothing():
 
 
 def test_numbers_count_from_one_by_first_use_and_are_kept():
-    citations = Citations()
-    one, two = passage(KV, key=1), passage(LORA, key=2)
-    assert [citations.cite(two, 0, 4), citations.cite(one, 0, 6), citations.cite(two, 0, 4)] == [1, 2, 1]
-    assert [citation.quote for citation in citations.all] == ["LoRA", "The KV"]
+    writer = Writer()
+    one, two = (evidence(passage(text, key=key), 0, end, 1, 1) for key, (text, end) in enumerate(((KV, 6), (LORA, 4))))
+    assert [writer.cite(span) for span in (two, one, two)] == [1, 2, 1]
+    assert [citation.quote for citation in writer.citations] == ["LoRA", "The KV"]
 
 
 def test_a_citation_names_its_lines():
@@ -77,8 +78,10 @@ def test_every_sentence_of_a_hostile_document_can_be_cited(parts, lead):
     text = "x" * lead + "\n" + "\n".join(parts)
     part = passage(text, start=lead)
     ranking = rank_sentences("hidden sentences", [replace(hits("")[0], passage=part)], encoder=None, terms=Terms())
-    citations = Citations()
+    writer = Writer()
     for sentence in ranking.sentences:
-        citations.cite(sentence.passage, sentence.start, sentence.end)
-    assert all(check_citation(citation, text) is None for citation in citations.all)
-    assert all(text[c.start : c.end] == c.quote for c in citations.all)
+        writer.cite(sentence)
+    assert all(check_citation(citation, text) is None for citation in writer.citations)
+    assert all(text[c.start : c.end] == c.quote for c in writer.citations)
+    assert writer.findings(lambda _: text) == []
+    assert len(writer.findings(lambda _: "")) == len(writer.citations)

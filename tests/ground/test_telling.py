@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pincite.generate.evidence import pack, rank_sentences
 from pincite.generate.relevance import Terms
 from pincite.ground.claims import split_claims
-from pincite.ground.run import Run
+from pincite.ground.run import AnswerOptions, Run
 from pincite.ground.telling import Telling
 from pincite.types import VerdictEvent
 from tests.ground.fakes import HOSTILE, hits
@@ -23,9 +23,9 @@ SENTENCES = [
 ]
 
 
-def told(draft, pieces, **options):
+def told(draft, pieces, policy="flag", **options):
     terms = Terms()
-    run = Run("What does the cache keep?", hits(*TEXTS), None, terms)
+    run = Run("What does the cache keep?", hits(*TEXTS), None, terms, how=AnswerOptions(policy=policy))
     ranking = rank_sentences(run.question, run.hits, encoder=None, terms=terms)
     items = pack(ranking, budget_tokens=400, count=len).items
     telling = Telling(run, ranking, items, **options)

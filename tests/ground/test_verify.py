@@ -8,7 +8,7 @@ TERMS = Terms()
 
 
 def check(claim, source=SOURCE, context="", cosine=0.9):
-    return verify(claim, source, terms=TERMS, cosine=cosine, has_encoder=True, context=context)
+    return verify(claim, source, terms=TERMS, cosine=cosine, context=context)
 
 
 def test_a_sentence_supports_itself():

@@ -6,14 +6,19 @@ from math import log2
 import pytest
 
 from pincite.errors import ExtraMissing
-from pincite.measure.metrics import retrieval_metrics
+from pincite.measure.compare import Run
+from pincite.measure.metrics import question_metrics
+
+
+def means(judgements, rankings):
+    return Run("", question_metrics(judgements, rankings)).means
 
 
 def test_metrics_are_the_known_ones():
     pytest.importorskip("ir_measures")
     judgements = {"q1": {"a": 2, "b": 1, "x": 0}, "q2": {"c": 1}}
     rankings = {"q1": ["x", "b", "a"], "q2": [f"n{i}" for i in range(10)] + ["c"]}
-    found = retrieval_metrics(judgements, rankings)
+    found = means(judgements, rankings)
     ideal = 2 / log2(2) + 1 / log2(3)
     assert found == pytest.approx(
         {
@@ -30,7 +35,7 @@ def test_metrics_are_the_known_ones():
 
 def test_a_question_without_results_counts_zero():
     pytest.importorskip("ir_measures")
-    assert retrieval_metrics({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": []})["mrr@10"] == 0.5
+    assert means({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": []})["mrr@10"] == 0.5
 
 
 def test_a_missing_library_is_said_with_the_line_that_installs_it(monkeypatch):
@@ -43,5 +48,5 @@ def test_a_missing_library_is_said_with_the_line_that_installs_it(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ExtraMissing) as caught:
-        retrieval_metrics({}, {})
+        question_metrics({}, {})
     assert "pip install" in caught.value.fix

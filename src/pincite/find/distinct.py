@@ -1,4 +1,4 @@
-"""Near duplicates share one place among the hits: the first has it, and says where its text is "also in"."""
+"""Near duplicates: texts that say the same. Among hits they share one place: the first has it, and the others' too."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from operator import itemgetter
 
 import regex
 
+from pincite.find.stopwords import NEGATIONS
 from pincite.types import Hit
 
 BEYOND = 5  # hits looked at after the last that is kept: near duplicates of it stand there
@@ -19,7 +20,7 @@ _CLOSE = 0.85  # likeness of two spellings of a word: a slip, not another word
 _WORD = regex.compile(r"\w+")
 # Beside words: numbers with their signs, symbols (C++, a < b, €, emoji), and C#, 5 %, a/b, !=, a question.
 _MARK = regex.compile(r"[-–]?\d+(?:[.,]\d+)*|\p{S}|[#%&/@\\?]|!(?==)")
-_NEGATIONS = frozenset(("no", "not", "non", "nor", "never", "none", "neither", "without", "cannot", "t"))
+_TELLING = NEGATIONS | {"t"}  # of "don't"
 
 
 class Looks:
@@ -49,6 +50,27 @@ def marks(text: str) -> list[str]:
     return found
 
 
+class Seen:
+    """Texts so far, and which of them a new one is a near duplicate of."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._kept: list[Looks] = []
+        self._having: dict[str, list[int]] = defaultdict(list)  # word -> those kept that have it among their few
+
+    def twin(self, text: str, *, keep: bool = True) -> int | None:
+        """Give the number, from 0, of the first text kept that this one is alike; None, and it is kept, if none is."""
+        looks = Looks(text)
+        few = looks.few or [text]
+        near = sorted({index for word in few for index in self._having.get(word, ())})
+        found = next((index for index in near if alike(looks, self._kept[index])), None)
+        if found is None and keep:
+            for word in few:
+                self._having[word].append(len(self._kept))
+            self._kept.append(looks)
+        return found
+
+
 def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
     """Let the first of near duplicates stand for the others, which are in its ``also``, where there is other to show.
 
@@ -60,21 +82,16 @@ def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
         At most ``limit`` hits in their order, ranked from 1. Places that would stay empty go to near duplicates, the
         best first: these are hits of their own, and in no ``also``.
     """
-    kept: list[tuple[int, Hit, Looks]] = []
+    seen, beyond = Seen(), 0
+    kept: list[tuple[int, Hit]] = []
     also: list[list[tuple[int, Hit]]] = []
-    having: dict[str, list[int]] = defaultdict(list)  # word -> those kept that have it among their few
-    beyond = 0
     for place, hit in enumerate(hits):
-        looks = Looks(hit.passage.text)
-        few = looks.few or [looks.text]
-        near = sorted({index for word in few for index in having[word]})
-        twin = next((index for index in near if alike(looks, kept[index][2])), None)
+        full = len(kept) == limit
+        twin = seen.twin(hit.passage.text, keep=not full)
         if twin is not None:
             also[twin].append((place, hit))
-        elif len(kept) < limit:
-            for word in few:
-                having[word].append(len(kept))
-            kept.append((place, hit, looks))
+        elif not full:
+            kept.append((place, hit))
             also.append([])
         beyond += len(kept) == limit
         if beyond > BEYOND:
@@ -82,7 +99,7 @@ def distinct(hits: Iterable[Hit], limit: int) -> tuple[Hit, ...]:
     free = dict(sorted(((at, hit) for others in also for at, hit in others), key=itemgetter(0))[: limit - len(kept)])
     placed = free | {
         place: replace(hit, also=tuple(other.passage for at, other in others if at not in free))
-        for (place, hit, _), others in zip(kept, also, strict=True)
+        for (place, hit), others in zip(kept, also, strict=True)
     }
     return tuple(replace(placed[place], rank=rank) for rank, place in enumerate(sorted(placed), start=1))
 
@@ -111,4 +128,4 @@ def alike(one: Looks, other: Looks) -> bool:
 
 def _tells(word: str, text: str) -> bool:
     """Tell whether a word that only one text has changes what it says: a negation, or a name."""
-    return word in _NEGATIONS or word not in _WORD.findall(text)
+    return word in _TELLING or word not in _WORD.findall(text)

@@ -1,9 +1,9 @@
-"""What each stage of a search gave a passage, and at which of them a passage was lost."""
+"""At which stage of a search a passage was lost, and which terms of the question it has."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -34,22 +34,6 @@ class Searched:
     candidates: int  # how many passages each retriever proposed
     where: Filter | None
     rank: Callable[[int], Ranking]  # ranks with so many candidates from each retriever, else in the same way
-
-
-def ranks(scores: Mapping[int, float]) -> dict[int, int]:
-    """Give each key its rank, from 1, by (-score, key)."""
-    order = sorted((-score, key) for key, score in scores.items())
-    return {key: rank for rank, (_, key) in enumerate(order, start=1)}
-
-
-def placed(hits: Sequence[Hit], scores: Mapping[str, Mapping[int, float]]) -> tuple[Hit, ...]:
-    """Write into each hit its rank in each stage's list; that of the reranker is among the hits it looked at."""
-    reranked = {hit.passage.key: hit.scores["rerank"] for hit in hits if "rerank" in hit.scores}
-    lists = {stage: ranks(given) for stage, given in (*scores.items(), ("rerank", reranked))}
-    return tuple(
-        replace(hit, ranks={name: given[hit.passage.key] for name, given in lists.items() if hit.passage.key in given})
-        for hit in hits
-    )
 
 
 def terms_of(question: str, passage: Passage, store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -147,7 +131,7 @@ def _no_candidate(base: Why, keys: Mapping[int, Passage], searched: Searched, st
     """Look deeper, and say where the passage stands in each list."""
     depth = max(searched.candidates, min(store.stats().passages, DEEP))
     ranking = searched.rank(depth)
-    lists = {stage: ranks(given) for stage, given in ranking.scores.items() if stage in ("vector", "keyword")}
+    lists = {stage: given for stage, given in ranking.ranks.items() if stage in ("vector", "keyword")}
     by_list = [(places[key], key) for places in lists.values() for key in keys if key in places]
     best = min(by_list)[1] if by_list else next(iter(keys))
     places = tuple(place for place in _places_in(ranking, best, depth) if place.stage in lists)
@@ -191,7 +175,8 @@ def _with_terms(why: Why, passage: Passage, store: Store) -> Why:
 
 def _places_in(ranking: Ranking, key: int, depth: int) -> tuple[Place, ...]:
     """Give a passage's place in each list of a ranking."""
-    return tuple(Place(stage, ranks(given).get(key), given.get(key), depth) for stage, given in ranking.scores.items())
+    places = ranking.ranks.items()
+    return tuple(Place(stage, given.get(key), ranking.scores[stage].get(key), depth) for stage, given in places)
 
 
 def _nth(place: Place) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,7 +80,8 @@ def understand(question: str, history: Sequence[Turn], languages: Sequence[str] 
         return FollowUp(question)
     depends = depends_on_past(question, languages)
     factor = 1.0 if depends else ALONE
-    past = [Part(turn.question, weight, weight) for turn, weight in zip(turns, _decayed(factor), strict=False)]
+    weights = [factor * PREVIOUS**age for age in range(1, TURNS + 1)]
+    past = [Part(turn.question, weight, weight) for turn, weight in zip(turns, weights, strict=False)]
     answer = _said(turns[0])
     if answer:
         past.append(Part(answer, factor * ANSWER_VECTOR, factor * ANSWER_TERMS))
@@ -145,13 +146,6 @@ def joined(
             scores[candidate.key] += part.terms * candidate.score
     best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
     return [Candidate(key, score) for key, score in best]
-
-
-def _decayed(weight: float) -> Iterator[float]:
-    """Give the weights of the turns, the newest first."""
-    while True:
-        weight *= PREVIOUS
-        yield weight
 
 
 def _said(turn: Turn) -> str:

@@ -50,13 +50,13 @@ def rerank(
         detail: told how many passages were reranked ("passages"), and why none was ("stopped").
 
     Returns:
-        The same passages by (-score, key), with ``scores["rerank"]`` where they were reranked.
+        The same passages by (-score, key), with ``scores["rerank"]`` and its rank where they were reranked.
 
     Raises:
         ModelError: the reranker cannot be used, or gives scores that cannot be used.
     """
     told: dict[str, Scalar] = {} if detail is None else detail
-    told["passages"] = 0
+    told["passages"], hits = 0, list(hits)
     if reranker is None or not hits:
         return tuple(hits)
     try:
@@ -68,12 +68,16 @@ def rerank(
     second = np.zeros(len(hits))
     second[: len(scores)] = _scaled(scores)
     mixed = (1 - weight) * _scaled(np.array([hit.score for hit in hits])) + weight * second
-    given = [{"rerank": float(score)} for score in scores] + [{} for _ in hits[window:]]
-    order = sorted(range(len(hits)), key=lambda i: (-mixed[i], hits[i].passage.key))
-    return tuple(
-        replace(hits[i], rank=rank, score=float(mixed[i]), scores={**hits[i].scores, **given[i]})
-        for rank, i in enumerate(order, start=1)
-    )
+    for place, i in enumerate(_order(scores, hits[:window]), start=1):
+        hit = hits[i]
+        hits[i] = replace(hit, scores={**hit.scores, "rerank": float(scores[i])}, ranks={**hit.ranks, "rerank": place})
+    best = enumerate(_order(mixed, hits), start=1)
+    return tuple(replace(hits[i], rank=rank, score=float(mixed[i])) for rank, i in best)
+
+
+def _order(scores: NDArray[np.float64], hits: Sequence[Hit]) -> list[int]:
+    """Sort the places of hits by (-score, key)."""
+    return sorted(range(len(hits)), key=lambda i: (-scores[i], hits[i].passage.key))
 
 
 def _scores(question: str, texts: Sequence[str], reranker: Reranker, seconds: float) -> NDArray[np.float64]:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from pincite.errors import EmptyQuestion, UsageError
 from pincite.find.analyze import analyze_query
 from pincite.find.distinct import BEYOND, distinct
-from pincite.find.explain import placed
 from pincite.find.followup import Part, blended, joined
-from pincite.find.fuse import WEIGHT, Fusion, fuse, weight_for
+from pincite.find.fuse import fuse, weight_for
 from pincite.find.rerank import SECONDS, WINDOW, rerank
 from pincite.models.protocols import Encoder, Reranker
 from pincite.store.filters import Filter
@@ -31,8 +30,13 @@ class Ranking:
     """Candidates in their final order, what each retriever gave them, and what it cost."""
 
     order: list[Candidate] = field(default_factory=list)  # by (-score, key)
-    scores: dict[str, dict[int, float]] = field(default_factory=dict)  # stage -> key -> score
+    scores: dict[str, dict[int, float]] = field(default_factory=dict)  # stage -> key -> score, each by (-score, key)
     stages: list[Stage] = field(default_factory=list)
+
+    @property
+    def ranks(self) -> dict[str, dict[int, int]]:
+        """The place of each key in each stage's list: stage -> key -> rank from 1."""
+        return {stage: {key: rank for rank, key in enumerate(given, start=1)} for stage, given in self.scores.items()}
 
     @contextmanager
     def timed(self, name: str) -> Iterator[dict[str, Scalar]]:
@@ -41,6 +45,12 @@ class Ranking:
         start = time.perf_counter()
         yield detail
         self.stages.append(Stage(name, time.perf_counter() - start, detail))
+
+    def record(self, stage: str, found: list[Candidate], detail: dict[str, Scalar]) -> list[Candidate]:
+        """Take what a stage gave, by (-score, key), for the order so far."""
+        self.order, self.scores[stage] = found, {candidate.key: candidate.score for candidate in found}
+        detail["passages"] = len(found)
+        return found
 
 
 def search(
@@ -90,7 +100,7 @@ def search(
     if reranker is not None:
         with ranking.timed("rerank") as detail:
             hits = rerank(question, hits, reranker, seconds=rerank_seconds, detail=detail)
-    return placed(hits, ranking.scores)[:limit], Trace(tuple(ranking.stages))
+    return hits[:limit], Trace(tuple(ranking.stages))
 
 
 def rank(
@@ -101,102 +111,62 @@ def rank(
     mode: Mode = "hybrid",
     candidates: int = 100,
     where: Filter | None = None,
-    fusion: Fusion = "convex",
-    weight: float | None = None,
     past: Sequence[Part] = (),
 ) -> Ranking:
-    """Rank passage keys for a question: what ``search`` does before it looks at passages.
+    """Rank passage keys for a question: what ``search``, which tells of the arguments, does before it reads passages.
 
-    Args:
-        question: any text that is not blank.
-        store: what to search.
-        encoder: embeds the question; keyword mode needs none.
-        mode: which retrievers to ask.
-        candidates: how many passages each retriever proposes.
-        where: which documents may be found.
-        fusion: how hybrid mode merges.
-        weight: of the cosine, 0 to 1, for the convex fusion; None follows the question's language.
-        past: what is taken from the conversation.
-
-    Returns:
-        The order, at most twice as long as ``candidates``, and how it came about.
-
-    Raises:
-        EmptyQuestion: the question is blank.
-        UsageError: the mode is unknown or needs an encoder, or the filter is malformed.
+    The order is at most twice as long as ``candidates``.
     """
     if not question.strip():
         raise EmptyQuestion("The question is empty.", fix="Ask something.")
     if mode not in ("hybrid", "vector", "keyword"):
         raise UsageError(f"There is no search mode {mode!r}.", fix="Use hybrid, vector or keyword.")
+    if mode != "keyword" and encoder is None:
+        raise UsageError("Searching by vector needs an encoder.", fix="Give one, or search by keyword.")
     ranking = Ranking()
-    vector = _vector_candidates(question, ranking, store, encoder, candidates, where, past) if mode != "keyword" else []
-    keyword = _keyword_candidates(question, ranking, store, candidates, where, past) if mode != "vector" else []
-    if mode == "hybrid":
+    languages = store.stats().languages
+    vector: list[Candidate] = []
+    keyword: list[Candidate] = []
+    if encoder is not None and mode != "keyword":
+        with ranking.timed("embed") as detail:
+            asked = embed_question(question, encoder, detail)
+            asked = blended(asked, past, lambda text: embed_question(text, encoder, {}))
+        with ranking.timed("vector") as detail:
+            found = store.vector_candidates(asked, candidates, encoder.fingerprint, where)
+            vector = ranking.record("vector", found, detail)
+    if mode != "vector":
+        with ranking.timed("keyword") as detail:
+            found = _by_keyword(question, (*languages, ""), store, candidates, where, past, detail)
+            keyword = ranking.record("keyword", found, detail)
+    if encoder is not None and mode == "hybrid":
         with ranking.timed("fuse") as detail:
-            if weight is None and encoder is not None:
-                weight = weight_for(question, encoder.pieces, store.stats().languages)
-            ranking.order = _fused(vector, keyword, store, fusion, weight, candidates)
-            ranking.scores["fused"] = {candidate.key: candidate.score for candidate in ranking.order}
-            detail |= {"passages": len(ranking.order), "weight": weight or 0.0}
-    else:
-        ranking.order = vector or keyword
+            detail["weight"] = weight = weight_for(question, encoder.pieces, languages)
+            owners = store.owners([candidate.key for candidate in (*vector, *keyword)])
+            ranking.record("fused", fuse(vector, keyword, weight=weight, depth=candidates, owners=owners), detail)
     return ranking
 
 
-def _fused(
-    vector: list[Candidate], keyword: list[Candidate], store: Store, method: Fusion, weight: float | None, depth: int
-) -> list[Candidate]:
-    """Merge the candidates, each among those of its document."""
-    if method == "rrf":
-        return fuse(vector, keyword, method=method)
-    owners = store.owners([candidate.key for candidate in (*vector, *keyword)])
-    return fuse(vector, keyword, weight=WEIGHT if weight is None else weight, depth=depth, owners=owners)
-
-
-def _vector_candidates(
+def _by_keyword(
     question: str,
-    ranking: Ranking,
+    languages: Sequence[str],
     store: Store,
-    encoder: Encoder | None,
     candidates: int,
     where: Filter | None,
     past: Sequence[Part],
+    detail: dict[str, Scalar],
 ) -> list[Candidate]:
-    """Embed the question and look for near passages."""
-    if encoder is None:
-        raise UsageError("Searching by vector needs an encoder.", fix="Give one, or search by keyword.")
-    with ranking.timed("embed") as detail:
-        vector = blended(
-            embed_question(question, encoder, detail), past, lambda text: embed_question(text, encoder, {})
-        )
-    with ranking.timed("vector") as detail:
-        found = store.vector_candidates(vector, candidates, encoder.fingerprint, where)
-        detail["passages"] = len(found)
-    ranking.scores["vector"] = {candidate.key: candidate.score for candidate in found}
-    return found
-
-
-def _keyword_candidates(
-    question: str, ranking: Ranking, store: Store, candidates: int, where: Filter | None, past: Sequence[Part]
-) -> list[Candidate]:
-    """Analyse the question for the languages of the documents and look for passages that share its terms."""
-    with ranking.timed("keyword") as detail:
-        languages = (*store.stats().languages, "")  # "": documents whose language is not known
-        repeated = analyze_query(question, languages, repeats=True)
-        terms = list(dict.fromkeys(repeated))
-        detail["terms"] = len(terms)
-        if len(terms) > MOST_TERMS:
-            detail["terms_cut"] = len(terms) - MOST_TERMS
-            kept = frozenset(terms[:MOST_TERMS])
-            repeated = [term for term in repeated if term in kept]
-        found = store.keyword_candidates(repeated, candidates, where) if terms else []
-        found = joined(
-            found, terms, past, languages, lambda more: store.keyword_candidates(more, candidates, where), candidates
-        )
-        detail["passages"] = len(found)
-    ranking.scores["keyword"] = {candidate.key: candidate.score for candidate in found}
-    return found
+    """Analyse the question for the languages, "" for those not known, and look for passages that share its terms."""
+    repeated = analyze_query(question, languages, repeats=True)
+    terms = list(dict.fromkeys(repeated))
+    detail["terms"] = len(terms)
+    if len(terms) > MOST_TERMS:
+        detail["terms_cut"] = len(terms) - MOST_TERMS
+        kept = frozenset(terms[:MOST_TERMS])
+        repeated = [term for term in repeated if term in kept]
+    found = store.keyword_candidates(repeated, candidates, where) if terms else []
+    return joined(
+        found, terms, past, languages, lambda more: store.keyword_candidates(more, candidates, where), candidates
+    )
 
 
 def embed_question(question: str, encoder: Encoder, detail: dict[str, Scalar]) -> NDArray[np.float32]:
@@ -213,7 +183,7 @@ def embed_question(question: str, encoder: Encoder, detail: dict[str, Scalar]) -
         return _row(encoder.encode([question])[0])
     cuts = [int(start) for start in starts[::most]][: MOST_PARTS + 1]
     ends = [*cuts[1:], len(question)][:MOST_PARTS]
-    parts = [_fitting(question[a:b], encoder) for a, b in zip(cuts, ends, strict=False)]
+    parts = [within(question[a:b], encoder) for a, b in zip(cuts, ends, strict=False)]
     detail["question_parts"] = len(parts)
     cut = len(question[: ends[-1]]) - sum(map(len, parts)) + len(question) - ends[-1]
     if cut > cuts[0]:
@@ -221,10 +191,12 @@ def embed_question(question: str, encoder: Encoder, detail: dict[str, Scalar]) -
     return _row(encoder.encode(parts).mean(axis=0))
 
 
-def _fitting(part: str, encoder: Encoder) -> str:
-    """Shorten a part that has more pieces on its own than it had within the question."""
-    starts = encoder.pieces.starts(part)
-    return part if len(starts) <= encoder.max_pieces else part[: int(starts[encoder.max_pieces])]
+def within(text: str, encoder: Encoder) -> str:
+    """Cut a text where the last piece that the encoder reads would end."""
+    if len(text) <= encoder.max_pieces:  # a piece is at least one character
+        return text
+    starts = encoder.pieces.starts(text)
+    return text if len(starts) <= encoder.max_pieces else text[: int(starts[encoder.max_pieces])]
 
 
 def _row(vector: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -234,9 +206,10 @@ def _row(vector: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _read(ranking: Ranking, store: Store, size: int) -> Iterator[Hit]:
     """Read passages in order, so many at a time; one that was removed since it was found is passed over."""
+    places = ranking.ranks
     for start in range(0, len(ranking.order), size):
         wanted = ranking.order[start : start + size]
         passages = store.passages([candidate.key for candidate in wanted])
         for key, score in ((candidate.key, candidate.score) for candidate in wanted if candidate.key in passages):
             scores = {stage: given[key] for stage, given in ranking.scores.items() if key in given}
-            yield Hit(0, score, passages[key], scores)
+            yield Hit(0, score, passages[key], scores, {stage: places[stage][key] for stage in scores})

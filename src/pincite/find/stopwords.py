@@ -1,4 +1,4 @@
-"""Words that ask rather than say; questions are searched without them."""
+"""Words that ask rather than say, which questions are searched without, and words that deny."""
 
 _WORDS = {
     "en": "a about after all also am an and any are as at be because been before being between both but by can "
@@ -46,3 +46,8 @@ _WORDS = {
     "क्यों जो था थी थे ने पर में यह वह से है हैं हो",
 }
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _WORDS.items()}
+_DENYING = (
+    "no not non nor never none neither without cannot nobody nothing nowhere lack lacks lacked lacking fail fails "
+    "failed unable absent absence hardly rarely kein keine keinen nicht nie ohne pas jamais sans sin nunca não sem"
+)
+NEGATIONS = frozenset(_DENYING.split())

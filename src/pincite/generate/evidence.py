@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.find.distinct import marks
+from pincite.find.distinct import Seen
 from pincite.generate.instruction import instructions
 from pincite.generate.relevance import Terms, coverage, encode_within
 from pincite.generate.score import features, scores
@@ -20,7 +20,6 @@ from pincite.models.protocols import Encoder
 from pincite.text import sentences as sentence_spans
 from pincite.types import Evidence, EvidenceSet, Hit, Passage
 
-_DUPLICATE = 0.9  # Jaccard similarity of terms from which two sentences say the same
 _FLOOR = 0.5  # of the best score: below it, a sentence is not evidence
 _ITEM_TOKENS = 8  # delimiters and number around one item of the prompt
 
@@ -50,12 +49,11 @@ class Ranking:
     vector: NDArray[np.float32] | None  # of the question: (dimension,); None without an encoder
     vectors: NDArray[np.float32] | None  # row i belongs to sentences[i]: (sentences, dimension)
 
-
-def stated(ranking: Ranking) -> Ranking:
-    """Leave out the sentences that tell a language model what to do: they support nothing."""
-    kept = [i for i, sentence in enumerate(ranking.sentences) if not sentence.instruction]
-    vectors = None if ranking.vectors is None else ranking.vectors[np.array(kept, dtype=np.int64)]
-    return replace(ranking, sentences=tuple(ranking.sentences[i] for i in kept), vectors=vectors)
+    def only(self, wanted: Callable[[Sentence], bool]) -> Ranking:
+        """Leave out the sentences that are not wanted."""
+        kept = [i for i, sentence in enumerate(self.sentences) if wanted(sentence)]
+        vectors = None if self.vectors is None else self.vectors[np.array(kept, dtype=np.int64)]
+        return replace(self, sentences=tuple(self.sentences[i] for i in kept), vectors=vectors)
 
 
 def choose_evidence(
@@ -173,7 +171,8 @@ def pack(ranking: Ranking, *, budget_tokens: int, count: Callable[[str], int], l
             tokens += cost
         else:
             dropped.append(sentence)
-    return EvidenceSet(_numbered(_merged(chosen), 1), tokens, _numbered([[sentence] for sentence in dropped], 0))
+    items = tuple(_joined(group, number) for number, group in enumerate(_merged(chosen), start=1))
+    return EvidenceSet(items, tokens, tuple(_joined([sentence], 0) for sentence in dropped))
 
 
 def relevant(ranking: Ranking) -> list[Sentence]:
@@ -185,25 +184,9 @@ def relevant(ranking: Ranking) -> list[Sentence]:
 
 
 def distinct(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Keep the first of sentences that say the same, numbers included."""
-    kept: list[Sentence] = []
-    for sentence in sentences:
-        if not any(_same(sentence, other) for other in kept):
-            kept.append(sentence)
-    return kept
-
-
-_DENIAL = re.compile(r"\b(?:not|no|never|cannot|without|nicht|kein\w*|pas|jamais|nunca|non|não)\b|n['’]t\b")
-
-
-def _same(one: Sentence, other: Sentence) -> bool:
-    """Tell whether two sentences are near duplicates; another number or symbol, or a denial, makes them different."""
-    either = len(one.terms | other.terms)
-    if not either:
-        return one.text == other.text
-    if len(one.terms & other.terms) < _DUPLICATE * either:
-        return False
-    return all(find(one.text) == find(other.text) for find in (marks, _DENIAL.findall))
+    """Keep the first of sentences that say the same, as of near duplicates among the hits."""
+    seen = Seen()
+    return [sentence for sentence in sentences if seen.twin(sentence.text) is None]
 
 
 def _merged(chosen: Sequence[Sentence]) -> list[list[Sentence]]:
@@ -224,14 +207,9 @@ def _adjoin(left: Sentence, right: Sentence) -> bool:
     return left.passage.text[left.end - offset : right.start - offset].strip() == ""
 
 
-def _numbered(groups: Sequence[Sequence[Sentence]], first: int) -> tuple[Evidence, ...]:
-    """Make evidence of groups; numbers count from ``first``, or stay 0 for what is not in the prompt."""
-    return tuple(
-        evidence(
-            group[0].passage, group[0].start, group[-1].end, max(s.score for s in group), (index + first) * (first > 0)
-        )
-        for index, group in enumerate(groups)
-    )
+def _joined(group: Sequence[Sentence], number: int) -> Evidence:
+    """Make sentences that follow each other one item; number 0 is not in the prompt."""
+    return evidence(group[0].passage, group[0].start, group[-1].end, max(s.score for s in group), number)
 
 
 def evidence(passage: Passage, start: int, end: int, score: float, number: int) -> Evidence:

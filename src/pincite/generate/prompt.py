@@ -6,7 +6,6 @@ taken out of the *prompt* and counted. Citations are spans of the evidence, so t
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import regex
@@ -116,10 +115,10 @@ def clean(text: str) -> tuple[str, int]:
 
     A marker keeps its letters but gets a space after its first character, so no tokenizer takes it for control.
     """
-    counts: Counter[str] = Counter()
-    visible, found = _HIDDEN.subn("", printable_surrogates(text))
+    visible, removed = _HIDDEN.subn("", printable_surrogates(text))
+    found = removed
     while found:  # what stood apart may stand together now
-        counts["hidden"] += found
         visible, found = _HIDDEN.subn("", visible)
-    defused, counts["markers"] = _MARKER.subn(lambda found: f"{found[0][0]} {found[0][1:]}", visible)
-    return defused, counts.total()
+        removed += found
+    defused, markers = _MARKER.subn(lambda found: f"{found[0][0]} {found[0][1:]}", visible)
+    return defused, removed + markers

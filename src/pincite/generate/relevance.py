@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.find.analyze import analyze, analyze_query
+from pincite.find.search import within
 from pincite.models.protocols import Encoder
 
 # Words of a question that carry none of its content, beyond the stop words that the search leaves out: they must count
@@ -23,20 +25,17 @@ class Terms:
 
     def __init__(self, languages: Sequence[str] = ("en",)) -> None:
         """Take the documents' languages: ISO 639-1; none counts as English."""
-        from pincite.find.analyze import analyze, analyze_query
-
         self.languages = tuple(languages) or ("en",)
-        self._analyze, self._ask = analyze, analyze_query
         self._asking = frozenset(analyze_query(_ASKING, self.languages))
 
     def wanted(self, text: str) -> list[str]:
         """Give the distinct terms that another text must have to say the same, in order; stop words are left out."""
-        terms = self._ask(text, self.languages)
+        terms = analyze_query(text, self.languages)
         return [term for term in terms if term not in self._asking] or terms
 
     def found(self, text: str) -> frozenset[str]:
         """Give all terms that a text has, parts of compounds included."""
-        return frozenset(term for language in self.languages for term in self._analyze(text, language))
+        return frozenset(term for language in self.languages for term in analyze(text, language))
 
 
 def coverage(wanted: Iterable[str], found: frozenset[str]) -> float:
@@ -52,12 +51,4 @@ def encode_within(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]
     """
     if not texts:
         return np.zeros((0, encoder.dimension), dtype=np.float32)
-    return encoder.encode([_within(encoder, text) for text in texts])
-
-
-def _within(encoder: Encoder, text: str) -> str:
-    """Cut a text where the encoder's last piece would end."""
-    if len(text) <= encoder.max_pieces:  # a piece is at least one character
-        return text
-    starts = encoder.pieces.starts(text)
-    return text if len(starts) <= encoder.max_pieces else text[: int(starts[encoder.max_pieces])]
+    return encoder.encode([within(text, encoder) for text in texts])

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pincite.generate.evidence import Sentence
 
 # Fitted on one collection, measured on the other: bench/quality/context.py, results/context.json.
 WEIGHTS = {
@@ -39,22 +42,10 @@ _NUMERAL = re.compile(
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]+\b")
 
 
-class Scored(Protocol):
-    """What is looked at of a sentence."""
-
-    @property
-    def text(self) -> str:
-        """The sentence."""
-
-    @property
-    def terms(self) -> frozenset[str]:
-        """Its terms."""
-
-
 def features(
     question: str,
     asked: Sequence[str],
-    sentences: Sequence[Scored],
+    sentences: Sequence[Sentence],
     *,
     cosines: NDArray[np.float32],
     standing: Sequence[float],
@@ -118,7 +109,7 @@ def _has_new(pattern: re.Pattern[str], words: frozenset[str], text: str) -> bool
     return any(match[0].rstrip(".,").lower() not in words for match in pattern.finditer(text))
 
 
-def _rarity(asked: Sequence[str], sentences: Sequence[Scored]) -> dict[str, float]:
+def _rarity(asked: Sequence[str], sentences: Sequence[Sentence]) -> dict[str, float]:
     """Weigh each term by how few of the sentences have it: the inverse document frequency of BM25."""
     count = len(sentences)
     having = {term: sum(term in sentence.terms for sentence in sentences) for term in asked}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Generator as Coroutine
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pincite.errors import DiskFull, GenerationError, ModelError, ModelUnknown
 from pincite.generate.evidence import Ranking, pack, rank_sentences
@@ -17,14 +15,13 @@ from pincite.generate.relevance import Terms
 from pincite.generate.reply import Draft, draft, reply
 from pincite.ground.claims import split_claims
 from pincite.ground.compose import Writer
-from pincite.ground.run import LazyVerifier, Run
+from pincite.ground.run import AnswerOptions, LazyVerifier, Run
 from pincite.ground.sufficiency import Sufficiency, judge
 from pincite.ground.telling import Telling
 from pincite.ground.verify import calibrated
-from pincite.models.protocols import Encoder, Form, GenerationOptions, Generator
+from pincite.models.protocols import Encoder, Form, Generator
 from pincite.types import Answer, DoneEvent, Event, EvidenceSet, Hit, Passage, TokenEvent, Trace
 
-Quotes = Literal["auto", "always", "when_needed"]
 LazyGenerator = Generator | Callable[[], Generator | None] | None
 
 NOT_IN_DOCUMENTS = "These documents do not answer this question."
@@ -40,36 +37,6 @@ _BROKEN = {
 # writes the gold answer as often as from four (38 and 34 of 100 drafts), in 0.58 instead of 0.91 s of processor time
 # (bench/quality/prompt_layout.py).
 _FEW, _MANY = 1, 12
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerOptions:
-    """How to answer."""
-
-    whole: str = ""  # a follow-up question in a form that stands alone, for the generator and for the checks
-    evidence_tokens: int = 400  # of evidence that may travel to the generator
-    answer_tokens: int = 120  # of the draft, at most
-    answer_seconds: float | None = 60.0  # deadline of the draft; None waits as long as it takes
-    # Of a draft: "flag" marks claims that are not supported, "drop" leaves them out and says so, "strict" gives quotes
-    # alone if there is any.
-    policy: str = "flag"
-    # "always": quotes, then the draft's claims that are surely supported. "when_needed": the draft, and quotes behind
-    # it where it may be worse than they are. "auto": the first for models under a billion parameters, by their name,
-    # the second for others. Of SmolLM2-135M's drafts some 40 % hold the gold answer, of the quotes over 90 %
-    # (bench/quality/results/generation.md).
-    quotes: Quotes = "auto"
-    quote_limit: int = 3
-    strictness: float = 0.5  # of the gate, 0 to 1; see ``sufficiency.judge``
-    temperature: float = 0.0  # of the draft; 0 writes the likeliest text
-    seed: int = 0
-
-    def drafting(self, tokens: int) -> GenerationOptions:
-        """Say how the draft is written."""
-        return GenerationOptions(tokens, self.temperature, self.seed, seconds=self.answer_seconds)
-
-    def always_quotes(self, name: str) -> bool:
-        """Tell whether quotes go with whatever this model writes."""
-        return self.quotes == "always" or (self.quotes == "auto" and is_small(name))
 
 
 def answer_events(
@@ -100,12 +67,11 @@ def answer_events(
         (unchecked), and each claim's citations and verdict when it is complete; last DoneEvent. A generator that cannot
         be loaded, fails or is late leads to quotes and a finding, not to an error.
     """
-    how = AnswerOptions(**options)
-    run = Run(question, hits, encoder, Terms(languages), verifier, how.whole or question)
+    run = Run(question, hits, encoder, Terms(languages), verifier, AnswerOptions(**options))
     ranking = rank_sentences(question, hits, encoder=encoder, terms=run.terms)
     run.stage("rank_sentences", sentences=len(ranking.sentences))
     cosines = calibrated(encoder)
-    gate = judge(question, hits, ranking, terms=run.terms, strictness=how.strictness, cosines=cosines)
+    gate = judge(question, hits, ranking, terms=run.terms, strictness=run.how.strictness, cosines=cosines)
     run.stage("sufficiency", outcome=gate.outcome, score=round(gate.score, 4), missing=", ".join(gate.missing))
     _tell_instructions(run, ranking)
     if gate.outcome == "not_in_documents":
@@ -113,29 +79,24 @@ def answer_events(
         return
     if gate.outcome == "partial":
         run.find("partly_in_documents", f"No passage found mentions {', '.join(gate.missing)}.")
-    yield from _answered(run, ranking, gate, _loaded(run, generator), how, text_of)
+    yield from _answered(run, ranking, gate, _loaded(run, generator), text_of)
 
 
 def _answered(
-    run: Run,
-    ranking: Ranking,
-    gate: Sufficiency,
-    model: Generator | None,
-    how: AnswerOptions,
-    text_of: Callable[[Passage], str],
+    run: Run, ranking: Ranking, gate: Sufficiency, model: Generator | None, text_of: Callable[[Passage], str]
 ) -> Iterator[Event]:
     """Answer what the documents answer: evidence, quotes and draft, checked."""
-    first = model is not None and how.always_quotes(model.name)
+    first = model is not None and run.how.always_quotes(model.name)
     evidence = pack(
         ranking,
-        budget_tokens=how.evidence_tokens,
+        budget_tokens=run.how.evidence_tokens,
         count=_words if model is None else model.count,
         limit=_FEW if first else _MANY,
     )
     run.stage("evidence", items=len(evidence.items), tokens=evidence.tokens, dropped=len(evidence.dropped))
-    telling = Telling(run, ranking, evidence.items, policy=how.policy, quote_limit=how.quote_limit, quotes_first=first)
+    telling = Telling(run, ranking, evidence.items, quotes_first=first)
     yield from telling.begin()
-    written = "" if model is None else (yield from _written(run, evidence, model, how, telling))
+    written = "" if model is None else (yield from _written(run, evidence, model, telling))
     yield from telling.end(written)
     by = model.name if telling.by_model and model else "extractive"
     yield _done(run, telling.writer, gate, evidence, text_of, by)
@@ -154,12 +115,6 @@ def _tell_instructions(run: Run, ranking: Ranking) -> None:
 def _words(text: str) -> int:
     """Estimate tokens where no generator counts them."""
     return len(text) // 3 + 1
-
-
-def is_small(name: str) -> bool:
-    """Tell from a model's name whether it has under a billion parameters; unknown sizes count as large."""
-    size = re.search(r"(?<![a-z\d.])(\d+(?:\.\d+)?)\s*([mb])(?![a-z])", name.lower())
-    return bool(size) and (size[2] == "m" or float(size[1]) < 1) if size else False
 
 
 def _loaded(run: Run, generator: LazyGenerator) -> Generator | None:
@@ -193,12 +148,10 @@ def _refusal(run: Run, gate: Sufficiency) -> Answer:
     )
 
 
-def _written(
-    run: Run, evidence: EvidenceSet, model: Generator, how: AnswerOptions, telling: Telling
-) -> Coroutine[Event, None, str]:
+def _written(run: Run, evidence: EvidenceSet, model: Generator, telling: Telling) -> Coroutine[Event, None, str]:
     """Let the generator write, and tell claims as they are complete; give the draft, "" with a finding if it failed."""
-    aside = how.always_quotes(model.name)  # the quotes are the answer, and the draft stands behind them
-    options = how.drafting(min(how.answer_tokens, _ASIDE) if aside else how.answer_tokens)
+    aside, tokens = telling.quotes_first, run.how.answer_tokens
+    options = run.how.drafting(min(tokens, _ASIDE) if aside else tokens)
 
     def asked(form: Form) -> Prompt:
         policy = BRIEF if aside else f"{POLICY} {ASKED[form]}"
@@ -292,7 +245,7 @@ def _done(
     generator: str,
 ) -> DoneEvent:
     """Check the quotes, and give the whole answer."""
-    run.findings += writer.unresolved(text_of)
+    run.findings += writer.findings(text_of)
     run.stage("cite", citations=len(writer.citations))
     return DoneEvent(
         Answer(

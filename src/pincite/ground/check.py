@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pincite.generate.evidence import rank_sentences, stated
+from pincite.generate.evidence import rank_sentences
 from pincite.generate.relevance import Terms
 from pincite.ground.claims import split_claims
-from pincite.ground.compose import Writer, assess, conflict_findings, uncited
-from pincite.ground.conflict import Conflict
+from pincite.ground.compose import Writer, assess, uncited
 from pincite.models.protocols import Encoder, Verifier
 from pincite.types import Citation, Claim, Finding, Hit, Passage
 
@@ -49,26 +48,13 @@ def check_text(
         Claims in order, citations numbered by first use, and a finding for each claim that has none, for sources that
         conflict, and for each quote that does not resolve.
     """
-    terms = Terms(languages)
-    writer = Writer()
-    claims: list[Claim] = []
-    contrary: list[Conflict] = []
+    terms, writer = Terms(languages), Writer()
     findings: list[Finding] = []
     for claim in split_claims(text, _LONGEST):
         hits = search(claim.plain) if claim.plain else ()
-        ranking = stated(rank_sentences(claim.plain, hits, encoder=encoder, terms=terms))
-        given = ranking.sentences
-        (item,) = assess(
-            [claim], given, ranking.vectors, encoder=encoder, terms=terms, against=given, verifier=verifier
-        )
-        numbers = tuple(writer.cite(span) for span in item.cited)
-        findings += [] if numbers else [uncited(claim.plain)]
-        contrary += item.conflicts
-        found = item.check
-        claims.append(
-            Claim(
-                claim.start, claim.end, claim.text, found.verdict, numbers, found.support, found.problems, found.parts
-            )
-        )
-    findings += [*conflict_findings(contrary), *writer.unresolved(text_of)]
-    return Checked(text, tuple(claims), writer.citations, tuple(findings))
+        ranking = rank_sentences(claim.plain, hits, encoder=encoder, terms=terms)
+        given = ranking.only(lambda sentence: not sentence.instruction)
+        (item,) = assess([claim], given, encoder=encoder, terms=terms, against=given.sentences, verifier=verifier)
+        writer.claim(claim.start, claim.text, item)
+        findings += [] if item.cited else [uncited(claim.plain)]
+    return Checked(text, tuple(writer.claims), writer.citations, (*findings, *writer.findings(text_of)))

@@ -86,26 +86,6 @@ def _gain(terms: frozenset[str], covered: frozenset[str], wanted: frozenset[str]
     return len(new) / len(wanted) + _FACT * bool(new & hard and len(terms & wanted) > 1)
 
 
-class Citations:
-    """Numbers citations from 1 in order of first use; a span that is cited again keeps its number."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        self._known: dict[tuple[str, int, int], Citation] = {}
-
-    def cite(self, passage: Passage, start: int, end: int) -> int:
-        """Give the number of a span, in document offsets."""
-        key = (passage.id, start, end)
-        if key not in self._known:
-            self._known[key] = make_citation(len(self._known) + 1, passage, start, end)
-        return self._known[key].number
-
-    @property
-    def all(self) -> tuple[Citation, ...]:
-        """The citations by number."""
-        return tuple(self._known.values())
-
-
 def make_citation(number: int, passage: Passage, start: int, end: int) -> Citation:
     """Cite a span, in document offsets, of a passage."""
     first, last = start - passage.start, end - passage.start

@@ -93,15 +93,9 @@ def _numbers(marker: str) -> list[int]:
     """Read ``2``, ``2, 3`` and ``2-4``."""
     numbers: list[int] = []
     for part in regex.split(r"\s*[,;]\s*", marker):
-        first, last = (
-            (int(bound) for bound in (*regex.split(r"\s*[-–]\s*", part), part)[:2])
-            if "-" in part or "–" in part
-            else (int(part),) * 2
-        )
-        if 0 <= last - first <= _WIDEST_RANGE:
-            numbers.extend(range(first, last + 1))
-        else:
-            numbers.extend((first, last))
+        first, *rest = map(int, regex.split(r"\s*[-–]\s*", part))
+        last = rest[0] if rest else first
+        numbers += range(first, last + 1) if 0 <= last - first <= _WIDEST_RANGE else (first, last)
     return numbers
 
 

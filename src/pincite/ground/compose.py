@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pincite.errors import ModelLimit, PinciteError
-from pincite.generate.evidence import Sentence
+from pincite.generate.evidence import Ranking, Sentence
 from pincite.generate.relevance import Terms, encode_within
-from pincite.ground.cite import Alignment, Citations, align, check_citation
+from pincite.ground.cite import Alignment, align, check_citation, make_citation
 from pincite.ground.claims import DraftClaim
 from pincite.ground.conflict import Conflict, conflicts
 from pincite.ground.verify import Check, calibrated, judged, verify
 from pincite.models.protocols import Encoder, Verifier
-from pincite.types import Citation, Claim, Finding, Passage
+from pincite.types import Citation, Claim, Evidence, Finding, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,7 @@ class Assessed:
 
 def assess(
     claims: Sequence[DraftClaim],
-    spans: Sequence[Sentence],
-    vectors: NDArray[np.float32] | None,
+    given: Ranking,
     *,
     encoder: Encoder | None,
     terms: Terms,
@@ -48,17 +44,16 @@ def assess(
     against: Sequence[Sentence] = (),
     verifier: Verifier | None = None,
 ) -> list[Assessed]:
-    """Align each claim to the spans and verify it against those.
+    """Align each claim to sentences of the evidence, and verify it against those.
 
     Args:
         claims: in the order of the text.
-        spans: sentences of the evidence.
-        vectors: of the spans, (spans, dimension); None without an encoder.
+        given: the sentences of the evidence.
         encoder: encodes the claims.
         terms: gives content terms.
         question: may name what a claim is about.
         numbered: passage id by the number that a marker in the text may use.
-        against: sentences that may contradict the spans, best first.
+        against: sentences that may contradict these, best first.
         verifier: judges claims that the rules and the score have looked at; None trusts those.
 
     Returns:
@@ -69,15 +64,14 @@ def assess(
     for index, claim in enumerate(claims):
         hinted = [numbered[number] for number in claim.hints if number in numbered] if numbered else []
         vector = None if encoded is None else encoded[index]
-        found = align(claim.plain, spans, terms=terms, vector=vector, vectors=vectors, hinted=hinted)
+        found = align(claim.plain, given.sentences, terms=terms, vector=vector, vectors=given.vectors, hinted=hinted)
         source = "\n".join(span.text for span in found.spans)
         context = "\n".join([question, *(span.passage.context for span in found.spans)])
         check = verify(
             claim.plain,
             source,
             terms=terms,
-            cosine=found.cosine,
-            has_encoder=calibrated(encoder),
+            cosine=found.cosine if calibrated(encoder) else None,
             context=context,
             nearby=found.nearby,
         )
@@ -100,28 +94,21 @@ def _judged(assessed: Sequence[Assessed], verifier: Verifier) -> list[Assessed]:
     return told
 
 
+def quoted(quote: Sentence, against: Sequence[Sentence], terms: Terms) -> Assessed:
+    """Assess a sentence of the documents as a claim: it carries itself, and other sources may say different."""
+    claim = DraftClaim(0, len(quote.text), quote.text, quote.text)
+    return _against(Assessed(claim, Alignment((quote,), 1.0, 1.0), Check("supported", 1.0, ())), against, terms)
+
+
 def _against(item: Assessed, against: Sequence[Sentence], terms: Terms) -> Assessed:
     """Look for what other sources say against a claim that is supported."""
     if item.check.verdict != "supported":
         return item
-    contrary = conflicts(item.claim.plain, item.alignment.spans, against, terms)
-    return replace(item, check=contested(item.check, contrary), conflicts=tuple(contrary))
-
-
-def contested(check: Check, contrary: Sequence[Conflict]) -> Check:
-    """Make a verdict "conflicting" where other sources say different."""
+    contrary = tuple(conflicts(item.claim.plain, item.alignment.spans, against, terms))
     if not contrary:
-        return check
-    return replace(check, verdict="conflicting", problems=tuple(conflict.problem for conflict in contrary))
-
-
-def conflict_findings(contrary: Iterable[Conflict]) -> list[Finding]:
-    """Report conflicts of sources, each pair of sentences once."""
-    pairs = {frozenset((conflict.ours, conflict.theirs)): conflict for conflict in reversed(list(contrary))}
-    return [
-        Finding("sources_conflict", conflict.message, "Open both places, and see which one holds.")
-        for conflict in reversed(pairs.values())
-    ]
+        return item
+    problems = tuple(conflict.problem for conflict in contrary)
+    return replace(item, check=replace(item.check, verdict="conflicting", problems=problems), conflicts=contrary)
 
 
 def uncited(claim: str) -> Finding:
@@ -136,26 +123,30 @@ class Writer:
         """Start with an empty text."""
         self.text = ""
         self.claims: list[Claim] = []
-        self._citations = Citations()
-        self._passages: dict[int, Passage] = {}
+        self._conflicts: list[Conflict] = []
+        self._cited: dict[tuple[str, int, int], tuple[Citation, Passage]] = {}
         self._told = (0, 0)  # citations and claims
 
     @property
     def citations(self) -> tuple[Citation, ...]:
         """The citations so far, by number."""
-        return self._citations.all
+        return tuple(citation for citation, _ in self._cited.values())
 
-    def write(self, text: str, spans: Sequence[Sentence], check: Check, *, separator: str = " ") -> None:
-        """Append a claim and the numbers of the spans it cites."""
-        numbers = [self.cite(span) for span in spans]
-        body = text + (" " + "".join(f"[{number}]" for number in numbers) if numbers else "")
-        start = len(self.text) + len(separator) * bool(self.text)
-        self.text = f"{self.text}{separator}{body}" if self.text else body
+    def write(self, text: str, item: Assessed, *, separator: str = " ") -> None:
+        """Append a claim, in these words, and the numbers of the spans it cites."""
+        marks = "".join(f"[{self.cite(span)}]" for span in item.cited)
+        body = f"{text} {marks}" if marks else text
+        before = f"{self.text}{separator}" if self.text else ""
+        self.text = before + body
+        self.claim(len(before), body, item)
+
+    def claim(self, start: int, text: str, item: Assessed) -> None:
+        """Add a claim that stands at a place of the text, and cite its spans."""
+        numbers, check = tuple(map(self.cite, item.cited)), item.check
         self.claims.append(
-            Claim(
-                start, len(self.text), body, check.verdict, tuple(numbers), check.support, check.problems, check.parts
-            )
+            Claim(start, start + len(text), text, check.verdict, numbers, check.support, check.problems, check.parts)
         )
+        self._conflicts += item.conflicts
 
     def news(self) -> tuple[Sequence[Citation], Sequence[Claim]]:
         """Give the citations and the claims that are new since this was asked last."""
@@ -163,21 +154,23 @@ class Writer:
         self._told = len(self.citations), len(self.claims)
         return self.citations[citations:], self.claims[claims:]
 
-    def cite(self, span: Sentence) -> int:
-        """Give the number of a span's citation."""
-        number = self._citations.cite(span.passage, span.start, span.end)
-        self._passages[number] = span.passage
-        return number
+    def cite(self, span: Sentence | Evidence) -> int:
+        """Give the number of a span's citation: from 1 in order of first use, the same when it is cited again."""
+        key = (span.passage.id, span.start, span.end)
+        if key not in self._cited:
+            citation = make_citation(len(self._cited) + 1, span.passage, span.start, span.end)
+            self._cited[key] = (citation, span.passage)
+        return self._cited[key][0].number
 
-    def unresolved(self, text_of: Callable[[Passage], str]) -> list[Finding]:
-        """Check every quote against the canonical text of its version; report each that is not there."""
+    def findings(self, text_of: Callable[[Passage], str]) -> list[Finding]:
+        """Report sources that conflict, and each quote that is not in the canonical text of its version."""
         texts: dict[tuple[str, int], str] = {}
-        findings = []
-        for citation in self.citations:
+        findings = _conflict_findings(self._conflicts)
+        for citation, passage in self._cited.values():
             key = (citation.uri, citation.version)
             try:
                 if key not in texts:
-                    texts[key] = text_of(self._passages[citation.number])
+                    texts[key] = text_of(passage)
                 finding = check_citation(citation, texts[key])
             except PinciteError as error:
                 finding = Finding(
@@ -185,3 +178,12 @@ class Writer:
                 )
             findings += [finding] if finding else []
         return findings
+
+
+def _conflict_findings(contrary: Sequence[Conflict]) -> list[Finding]:
+    """Report conflicts of sources, each pair of sentences once."""
+    pairs = {frozenset((conflict.ours, conflict.theirs)): conflict for conflict in reversed(contrary)}
+    return [
+        Finding("sources_conflict", conflict.message, "Open both places, and see which one holds.")
+        for conflict in reversed(pairs.values())
+    ]

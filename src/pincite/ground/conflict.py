@@ -115,7 +115,7 @@ def _values(one: str, other: str, copies: bool) -> tuple[str, str] | None:
     mine, yours = facts.dates(one), facts.dates(other)
     lone = [date for date in mine if not any(_agree(date, known) for known in yours)]
     lone_other = [date for date in yours if not any(_agree(date, known) for known in mine)]
-    numbers, others = _numbers(one, mine), _numbers(other, yours)
+    numbers, others = facts.numbers(one), facts.numbers(other)
     if copies and len(numbers) == len(others):  # then each has its counterpart, and a number may come twice
         odd = [(a, b) for a, b in zip(numbers, others, strict=True) if not _equal(a, b)]
     else:
@@ -134,15 +134,6 @@ def _values(one: str, other: str, copies: bool) -> tuple[str, str] | None:
 def _equal(one: facts.Quantity, other: facts.Quantity) -> bool:
     """Tell whether two numbers may be the same, in the same unit where both have one."""
     return bool(one.values & other.values) and (one.unit == other.unit or not (one.unit and other.unit))
-
-
-def _numbers(text: str, dated: Sequence[facts.Date]) -> list[facts.Quantity]:
-    """Give the numbers of a text that are no part of a date."""
-    return [
-        number
-        for number in facts.quantities(text)
-        if not number.vague and not any(date.start <= number.start < date.end for date in dated)
-    ]
 
 
 def _agree(one: facts.Date, other: facts.Date) -> bool:

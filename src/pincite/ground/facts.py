@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import regex
 
-from pincite.find.stopwords import STOP_WORDS
+from pincite.find.stopwords import NEGATIONS, STOP_WORDS
 
 # Each group is one unit, in the languages that search knows best; its first spelling names it.
 _UNITS = (
@@ -71,6 +71,16 @@ class Quantity:
 def quantities(text: str) -> list[Quantity]:
     """Read the numbers in a text, in order."""
     return [_quantity(text, found) for found in _NUMBER.finditer(text)]
+
+
+def numbers(text: str) -> list[Quantity]:
+    """Read the numbers that a text claims, in order: none that is vague, or part of a date."""
+    dated = dates(text)
+    return [
+        number
+        for number in quantities(text)
+        if not number.vague and not any(date.start <= number.start < date.end for date in dated)
+    ]
 
 
 def _quantity(text: str, found: regex.Match[str]) -> Quantity:
@@ -226,11 +236,6 @@ def initials(text: str) -> set[str]:
     return {"".join(word[0] for word in regex.findall(r"\p{Lu}\w*", run)).casefold() for run in runs}
 
 
-_NEGATIONS = (
-    "not no never none neither nor without cannot nobody nothing nowhere lack lacks lacked lacking fail fails "
-    "failed unable absent absence hardly rarely kein keine keinen nicht nie ohne pas jamais sans sin nunca não sem non"
-)
-_NEGATION = frozenset(_NEGATIONS.split())
 _SCOPE_WORDS = 5
 _CLAUSE_END = regex.compile(r"[.,](?!\d)|[;:!?()]|\b(?:but|however|although|because|aber|mais|pero)\b")
 
@@ -240,7 +245,7 @@ def negated(text: str) -> list[str]:
     found = []
     for match in _WORD.finditer(text):
         word = match[0].casefold().replace("’", "'")
-        if word in _NEGATION or word.endswith("n't"):
+        if word in NEGATIONS or word.endswith("n't"):
             rest = _CLAUSE_END.split(text[match.end() :], maxsplit=1)[0]
             found.append(" ".join(rest.split()[:_SCOPE_WORDS]))
     return found

@@ -7,19 +7,15 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-import numpy as np
-
 from pincite.generate.evidence import Ranking, Sentence
 from pincite.generate.relevance import coverage
 from pincite.ground.claims import DraftClaim, split_claims, unknown_citations
-from pincite.ground.compose import Assessed, Writer, assess, conflict_findings, contested, uncited
-from pincite.ground.conflict import Conflict, conflicts
+from pincite.ground.compose import Assessed, Writer, assess, quoted, uncited
 from pincite.ground.extract import best_quotes, flowing
 from pincite.ground.run import Run
 from pincite.ground.verify import Check
 from pincite.types import CitationEvent, Event, Evidence, Verdict, VerdictEvent
 
-_QUOTED = Check("supported", 1.0, ())
 _CARRIED = ("supported", "conflicting")  # verdicts on what some source says
 _SURE = 0.8  # support of a claim that a small model may add to the quotes; at the threshold itself too much is invented
 # Of what a quote says beyond the question; with .4, one answer in ten lacks what its quotes have, with .7 no fewer do.
@@ -37,52 +33,40 @@ class Telling:
 
     Attributes:
         writer (Writer): the text so far.
+        quotes_first (bool): quotes are the answer, and only surely supported claims stand behind them; else quotes
+            follow the draft where it may be worse than they are; see ``_needed``.
         by_model (bool): some of it is the generator's.
         seconds (float): spent on checking claims.
     """
 
     writer: Writer
+    quotes_first: bool
     by_model: bool
     seconds: float
 
-    def __init__(
-        self,
-        run: Run,
-        ranking: Ranking,
-        items: Sequence[Evidence],
-        *,
-        policy: str = "flag",
-        quote_limit: int = 3,
-        quotes_first: bool = False,
-    ) -> None:
+    def __init__(self, run: Run, ranking: Ranking, items: Sequence[Evidence], *, quotes_first: bool = False) -> None:
         """Start with an empty text.
 
         Args:
-            run: takes the findings.
+            run: says how, and takes the findings.
             ranking: the sentences to quote.
             items: the evidence that the generator is given; claims are checked against it.
-            policy: see ``AnswerOptions``.
-            quote_limit: of sentences.
-            quotes_first: quotes are the answer, and only surely supported claims stand behind them; else quotes
-                follow the draft where it may be worse than they are; see ``_needed``.
+            quotes_first: see above.
         """
-        self.writer, self.by_model, self.seconds = Writer(), False, 0.0
-        self._run, self._ranking, self._policy, self._first = run, ranking, policy, quotes_first
-        self._quotes = best_quotes(ranking, limit=quote_limit)
-        inside = [i for i, sentence in enumerate(ranking.sentences) if _within(sentence, items)]
-        self._spans = [ranking.sentences[i] for i in inside]
-        self._vectors = None if ranking.vectors is None else ranking.vectors[np.array(inside, dtype=np.int64)]
+        self.writer, self.quotes_first, self.by_model, self.seconds = Writer(), quotes_first, False, 0.0
+        self._run, self._ranking, self._policy = run, ranking, run.how.policy
+        self._quotes = best_quotes(ranking)
+        self._given = ranking.only(lambda sentence: _within(sentence, items))
         self._numbered = {item.number: item.passage.id for item in items}
         self._draft, self._at = "", 0  # what came, and where the first claim that is not told starts
         self._written = 0  # how much of the text was told
         self._verdicts: list[Verdict] = []
-        self._contrary: list[Conflict] = []
         self._abstained = False
         self._carried: list[Assessed] = []  # of the claims in the text, those that some source says
 
     def begin(self) -> Iterator[Event]:
         """Tell the quotes, if they come first."""
-        if self._first:
+        if self.quotes_first:
             yield from self._quoted(self._quotes)
 
     def hear(self, piece: str) -> Iterator[Event]:
@@ -109,9 +93,8 @@ class Telling:
             self._run.find(
                 "generator_abstained", "The model says that the passages do not answer; judge by the quotes."
             )
-        if not self._first:
+        if not self.quotes_first:
             yield from self._quoted(self._needed())
-        self._run.findings += conflict_findings(self._contrary)
 
     def _told(self, claims: list[DraftClaim]) -> Iterator[Event]:
         """Check claims, write those that may be shown, and say of the others why not."""
@@ -123,7 +106,7 @@ class Telling:
             self._run.find("draft_left_out", f"{len(failing)} of {len(said)} sentences of the draft are not supported.")
             said = failing
         for item in said:
-            if self._first and (_said_by(item.claim.plain, self._quotes) or self._only_asks(item.claim.plain)):
+            if self.quotes_first and (_said_by(item.claim.plain, self._quotes) or self._only_asks(item.claim.plain)):
                 continue  # the quote stands there already, and the question is no answer
             if self._may_be_shown(item.check):
                 self._write(item)
@@ -140,8 +123,7 @@ class Telling:
         self._run.findings += unknown_citations(claims, self._numbered)
         assessed = assess(
             claims,
-            self._spans,
-            self._vectors,
+            self._given,
             encoder=self._run.encoder,
             terms=self._run.terms,
             question=self._run.whole,
@@ -162,17 +144,16 @@ class Telling:
     def _may_be_shown(self, check: Check) -> bool:
         """Tell whether a claim gets into the answer; beside quotes only what is surely supported earns it."""
         carried = check.verdict in _CARRIED
-        return carried and check.support >= _SURE if self._first else carried or self._policy == "flag"
+        return carried and check.support >= _SURE if self.quotes_first else carried or self._policy == "flag"
 
     def _write(self, item: Assessed) -> None:
         """Append one claim of the draft, with citations only where they carry something."""
         if not item.cited:
             self._run.findings.append(uncited(item.claim.plain))
-        separator = "\n\n" if self._first and not self.by_model else item.claim.gap or " "
-        self.writer.write(item.claim.plain, item.cited, item.check, separator=separator)
+        separator = "\n\n" if self.quotes_first and not self.by_model else item.claim.gap or " "
+        self.writer.write(item.claim.plain, item, separator=separator)
         self.by_model = True
         self._carried += [item] if item.check.verdict in _CARRIED else []
-        self._contrary += item.conflicts
 
     def _needed(self) -> list[Sentence]:
         """Give the quotes without which the draft may be worse than its evidence.
@@ -190,11 +171,8 @@ class Telling:
     def _quoted(self, quotes: Sequence[Sentence]) -> Iterator[Event]:
         """Append quotes, each on a line of its own, with what other sources say against them."""
         for index, quote in enumerate(quotes):
-            contrary = conflicts(quote.text, [quote], self._ranking.sentences, self._run.terms)
-            spans = [quote, *(conflict.theirs for conflict in contrary)]
-            separator = "\n" if index else "\n\n"
-            self.writer.write(flowing(quote), spans, contested(_QUOTED, contrary), separator=separator)
-            self._contrary += contrary
+            item = quoted(quote, self._ranking.sentences, self._run.terms)
+            self.writer.write(flowing(quote), item, separator="\n" if index else "\n\n")
         yield from self._news()
 
     def _news(self) -> Iterator[Event]:

@@ -67,8 +67,7 @@ def verify(
     source: str,
     *,
     terms: Terms,
-    cosine: float,
-    has_encoder: bool,
+    cosine: float | None,
     context: str = "",
     nearby: float = 0.0,
 ) -> Check:
@@ -78,8 +77,7 @@ def verify(
         claim: the sentence, without citation markers.
         source: the cited spans' text together; empty when nothing is cited.
         terms: gives content terms.
-        cosine: of the claim and the nearest cited span, -1 to 1.
-        has_encoder: False when ``cosine`` means nothing.
+        cosine: of the claim and the nearest cited span, -1 to 1; None when there is none that the weights know.
         context: question, titles and headings: they may name what the claim is about, they prove nothing.
         nearby: share of the claim's terms in the sentences around the cited ones too; at least that in the source.
 
@@ -95,8 +93,8 @@ def verify(
     missing = tuple(_dates(claim, source) + _numbers(claim, source) + _opening(claim, source, context, terms))
     if _is_close(claim, source, terms):
         missing += tuple(_repeated(claim, source) + _names(claim, source, context) + _quantifier(claim, source))
-    weights = calibration()["support"]["hybrid" if has_encoder else "keyword"]
-    support = logistic(weights, features(claim, source, terms=terms, cosine=cosine, nearby=nearby))
+    weights = calibration()["support"]["keyword" if cosine is None else "hybrid"]
+    support = logistic(weights, features(claim, source, terms=terms, cosine=cosine or 0.0, nearby=nearby))
     parts = lacking(claim, f"{source}\n{context}", terms)
     adds = any(len(terms.wanted(part)) >= _ADDITION for part in parts)
     verdict = _verdict(support, bool(contradictions), len(missing), adds, weights)
@@ -211,12 +209,8 @@ def _dates(claim: str, source: str) -> list[str]:
 def _numbers(claim: str, source: str) -> list[str]:
     """Name the claim's numbers that the source does not have, or has in another unit."""
     known = facts.quantities(source)
-    dated = facts.dates(claim)
     problems = []
-    for quantity in facts.quantities(claim):
-        in_date = any(date.start <= quantity.start < date.end for date in dated)
-        if in_date or quantity.vague:
-            continue
+    for quantity in facts.numbers(claim):
         same = [other for other in known if other.values & quantity.values]
         if not same:
             problems.append(f"the number {quantity.text} is not in the cited text")

@@ -17,8 +17,6 @@ from pincite.store.protocol import Store
 from pincite.text import quoted_places
 from pincite.types import Answer, Citation, Claim, Evidence
 
-Progress = Callable[[str, int, int], None]
-
 _HALF = 0.5  # of a span's characters: what holds or cites so much of it counts as holding or citing it
 _ORDER = {stage: number for number, stage in enumerate(STAGES)}
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -64,7 +62,7 @@ def ceiling(
     uri_of: Callable[[str], str],
     generator: str = "extractive",
     drafts: bool = False,
-    progress: Progress | None = None,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Ceiling:
     """Ask every case, and say for each that failed where its answer was lost.
 
@@ -101,8 +99,7 @@ def ceiling(
         asked = ask(case.question)
         mode = asked.searched.mode
         found.append(diagnose(case, asked, store, uri_of))
-        if progress is not None:
-            progress("cases", number, len(kept))
+        progress("cases", number, len(kept))
     return Ceiling(name, mode, generator, tuple(found), len(cases) - len(kept))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -67,10 +67,7 @@ def intervals(figures: Figures) -> dict[str, tuple[float, float]]:
         The 2.5th and 97.5th percentile of the mean over ``RESAMPLES`` bootstrap samples of the questions; the same
         each time.
     """
-    found = {}
-    for metrics, values in _tables(figures):
-        low, high = np.percentile(_means(values), (2.5, 97.5), axis=0)
-        found.update({metric: (float(low[i]), float(high[i])) for i, metric in enumerate(metrics)})
+    found = {metric: _bounds(means) for metric, _, means in _resampled(figures)}
     return {metric: found[metric] for metric in figures if metric in found}
 
 
@@ -94,14 +91,10 @@ def differences(run: Run, other: Run) -> list[Difference]:
         mine, theirs = run.figures[metric], other.figures.get(metric, {})
         paired[metric] = {question: mine[question] - theirs[question] for question in mine if question in theirs}
     found = {}
-    for metrics, values in _tables(paired):
-        means = _means(values)
-        low, high = np.percentile(means, (2.5, 97.5), axis=0)
-        tails = np.minimum((means <= 0).sum(axis=0), (means >= 0).sum(axis=0)) + 1
-        for i, metric in enumerate(metrics):
-            p = min(1.0, 2 * float(tails[i]) / (RESAMPLES + 1))
-            mean = float(values[:, i].mean())
-            found[metric] = Difference(metric, mean, float(low[i]), float(high[i]), p, len(values))
+    for metric, values, means in _resampled(paired):
+        tail = min(int((means <= 0).sum()), int((means >= 0).sum())) + 1
+        p = min(1.0, 2 * tail / (RESAMPLES + 1))
+        found[metric] = Difference(metric, float(values.mean()), *_bounds(means), p, len(values))
     if not found:
         raise UsageError(f"{run.name} and {other.name} share no question.", fix="Compare runs over the same cases.")
     return [found[metric] for metric in run.figures if metric in found]
@@ -232,17 +225,20 @@ def load_run(path: Path) -> Run:
         raise UsageError(f"{path} is not a saved run.", fix="Make one with --save.") from error
 
 
-def _tables(figures: Figures) -> list[tuple[list[str], NDArray[np.float64]]]:
-    """Put metrics over the same questions side by side: (questions, metrics), so that they share their samples."""
+def _bounds(means: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.percentile(means, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def _resampled(figures: Figures) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+    """Give each metric with its values and the means of samples of them; those over the same questions share them."""
     groups: dict[tuple[str, ...], list[str]] = {}
-    for metric, values in figures.items():
-        if values:
-            groups.setdefault(tuple(sorted(values)), []).append(metric)
-    return [(metrics, _table(figures, metrics, questions)) for questions, metrics in groups.items()]
-
-
-def _table(figures: Figures, metrics: Sequence[str], questions: Sequence[str]) -> NDArray[np.float64]:
-    return np.array([[figures[metric][question] for metric in metrics] for question in questions], dtype=np.float64)
+    for metric, by_question in figures.items():
+        if by_question:
+            groups.setdefault(tuple(sorted(by_question)), []).append(metric)
+    for questions, metrics in groups.items():
+        values = np.array([[figures[metric][q] for metric in metrics] for q in questions], dtype=np.float64)
+        yield from zip(metrics, values.T, _means(values).T, strict=True)
 
 
 def _means(values: NDArray[np.float64]) -> NDArray[np.float64]:

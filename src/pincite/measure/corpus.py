@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from urllib.parse import quote, unquote
 
 from pincite.acquire.language import detect_language
 from pincite.acquire.read import document_id
 from pincite.build.chunk import chunk
-from pincite.build.embed import embed_missing
+from pincite.build.commit import Build, embed_rest
 from pincite.errors import UsageError
 from pincite.measure.cases import Dataset, Row
 from pincite.models.protocols import Encoder
 from pincite.store.protocol import Store
 from pincite.types import Document, Source
 
-Progress = Callable[[str, int, int], None]
-_BATCH = 2048  # passages embedded between two commits
-
 
 def index_corpus(
-    dataset: Dataset,
-    store: Store,
-    encoder: Encoder,
-    *,
-    embed: bool = True,
-    passage_pieces: int = 128,
-    progress: Progress | None = None,
+    dataset: Dataset, store: Store, encoder: Encoder, *, embed: bool = True, passage_pieces: int = 128
 ) -> int:
     """Bring a store up to date with a corpus; rows that it holds already cost little.
 
@@ -37,7 +27,6 @@ def index_corpus(
         encoder: counts pieces, and embeds.
         embed: whether passages need vectors.
         passage_pieces: upper limit of a passage with its context.
-        progress: called with (what, done, in all; 0: not known).
 
     Returns:
         The number of rows.
@@ -53,12 +42,10 @@ def index_corpus(
             spans = chunk(document, encoder.pieces, limit=passage_pieces)
             store.put_document(document, spans, {}, encoder.fingerprint)
         rows += 1
-        if progress is not None:
-            progress("documents", rows, 0)
     if store.stats().documents > rows:
         raise UsageError("The library holds other documents than this corpus.", fix="Use an empty one.")
     if embed:
-        _embed_all(store, encoder, progress)
+        embed_rest(Build(store, lambda: encoder))
     store.flush()
     return rows
 
@@ -83,15 +70,3 @@ def row_uri(dataset: str, row: str) -> str:
 def row_id(uri: str) -> str:
     """Give the id of the row that a document was made of."""
     return unquote(uri.rsplit("/", 1)[1], errors="surrogatepass")
-
-
-def _embed_all(store: Store, encoder: Encoder, progress: Progress | None) -> None:
-    """Embed the passages that lack a vector."""
-    total = store.stats().passages
-    while True:
-        lacking = dict(store.unembedded(encoder.fingerprint, _BATCH))
-        if not lacking:
-            return
-        store.put_vectors(embed_missing(lacking, encoder), encoder.fingerprint)
-        if progress is not None:
-            progress("embeddings", store.stats().spaces.get(encoder.fingerprint, 0), total)

@@ -23,7 +23,6 @@ from pincite.types import Hit, Message, Passage
 
 Made = tuple[str, int, int]
 """A question, and the span of the passage's text that answers it."""
-Progress = Callable[[str, int, int], None]
 
 _LOOKED_AT = 2_000  # passages, at most: enough to know which words are rare
 _WORDS = (6, 60)  # of a sentence that may become a case
@@ -57,7 +56,6 @@ def draft_cases(
     count: int = 50,
     generator: Generator | None = None,
     known: Collection[str] = (),
-    progress: Progress | None = None,
 ) -> list[Case]:
     """Make questions of passages, with the span that answers each.
 
@@ -70,7 +68,6 @@ def draft_cases(
         count: how many cases, at most.
         generator: writes questions; None leaves those out.
         known: ids of cases that are not wanted again.
-        progress: called with (what, done, in all).
 
     Returns:
         Cases with status "draft", spread over the documents, no question twice; the same for the same library.
@@ -93,8 +90,6 @@ def draft_cases(
             case = _case(made, kind, passage) if made else None
             if case and case.question not in cases and case.id not in known:
                 cases[case.question] = case
-                if progress is not None:
-                    progress("cases", len(cases), count)
     return list(cases.values())
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pincite.find.analyze import ANALYZER
-from pincite.find.fuse import Fusion
 from pincite.find.rerank import SECONDS, WINDOW
 from pincite.find.search import rank, search
-from pincite.measure.cases import Cases, load_cases
+from pincite.measure.cases import load_cases
 from pincite.measure.compare import Comparison, Run, intervals
-from pincite.measure.corpus import Progress, index_corpus
+from pincite.measure.corpus import index_corpus
 from pincite.measure.metrics import DEPTH, question_metrics
 from pincite.measure.spans import Place, span_scores
 from pincite.measure.task import Task, task_of
@@ -32,9 +31,7 @@ class How:
     """How to search."""
 
     mode: Mode = "hybrid"
-    fusion: Fusion = "convex"  # how hybrid mode merges
-    weight: float | None = None  # of the cosine, for the convex fusion; None follows the language of the question
-    reranker: Reranker | None = None  # looks again at the best passages of the default fusion
+    reranker: Reranker | None = None  # looks again at the best passages
     rerank_seconds: float = SECONDS
     span_depth: int = SPAN_DEPTH
 
@@ -48,7 +45,6 @@ def evaluate(
     drafts: bool = False,
     limit: int | None = None,
     comparison: Comparison | None = None,
-    progress: Progress | None = None,
     **how: Any,
 ) -> dict[str, Any]:
     """Measure search on a case set.
@@ -62,7 +58,6 @@ def evaluate(
         drafts: also ask cases that nobody accepted yet.
         limit: ask only so many questions, the first ones.
         comparison: with what, and what to keep.
-        progress: called with (what, done, in all; 0: not known).
         **how: the fields of ``How``.
 
     Returns:
@@ -77,33 +72,19 @@ def evaluate(
     comparison.check()
     other = comparison.mode
     embed = chosen.mode != "keyword" or other in ("hybrid", "vector")
-    prepared = prepare(cases, store, encoder, embed=embed, passage_pieces=passage_pieces, progress=progress)
+    question_metrics({"q": {"d": 1}}, {"q": ["d"]})  # a missing library is better known before hours of indexing
+    start = time.perf_counter()
+    if cases.dataset is not None:
+        index_corpus(cases.dataset, store, encoder, embed=embed, passage_pieces=passage_pieces)
+    indexed = {} if cases.dataset is None else {"index_seconds": time.perf_counter() - start}
     task = task_of(cases, store, drafts=drafts, limit=limit)
-    run = measure_cases(task, store, encoder, chosen, progress=progress)
-    run.facts.update(prepared)
-    second = measure_cases(task, store, encoder, replace(chosen, mode=other), progress=progress) if other else None
+    run = measure_cases(task, store, encoder, chosen)
+    run.facts.update(indexed)
+    second = measure_cases(task, store, encoder, replace(chosen, mode=other)) if other else None
     return {**summary(run), **comparison.conclude(run, second)}
 
 
-def prepare(
-    cases: Cases,
-    store: Store,
-    encoder: Encoder,
-    *,
-    embed: bool = True,
-    passage_pieces: int = 128,
-    progress: Progress | None = None,
-) -> dict[str, float]:
-    """Index a folder's corpus, unless it is; give "index_seconds", nothing for cases without a corpus of their own."""
-    question_metrics({"q": {"d": 1}}, {"q": ["d"]})  # a missing library is better known before hours of indexing
-    if cases.dataset is None:
-        return {}
-    start = time.perf_counter()
-    index_corpus(cases.dataset, store, encoder, embed=embed, passage_pieces=passage_pieces, progress=progress)
-    return {"index_seconds": time.perf_counter() - start}
-
-
-def measure_cases(task: Task, store: Store, encoder: Encoder, how: How, *, progress: Progress | None = None) -> Run:
+def measure_cases(task: Task, store: Store, encoder: Encoder, how: How) -> Run:
     """Ask every question, and measure each.
 
     Args:
@@ -111,7 +92,6 @@ def measure_cases(task: Task, store: Store, encoder: Encoder, how: How, *, progr
         store: what to search.
         encoder: embeds questions; keyword mode does without.
         how: how to search.
-        progress: called with (what, done, in all).
 
     Returns:
         The retrieval metrics of all questions, and ``span_recall@K``, ``span_precision@K`` and ``span_iou@K`` of the
@@ -124,12 +104,10 @@ def measure_cases(task: Task, store: Store, encoder: Encoder, how: How, *, progr
     rankings, evidence = {}, {}
     asker.ask("warm up")  # indexes and models load before the clock runs
     asker.seconds, asker.stopped = 0.0, 0
-    for number, (name, text) in enumerate(task.questions.items(), start=1):
+    for name, text in task.questions.items():
         places = asker.ask(text) if text.strip() else []
         rankings[name] = list(dict.fromkeys(place[0] for place in places))[:DEPTH]
         evidence[name] = places[: how.span_depth]
-        if progress is not None:
-            progress("questions", number, len(task.questions))
     stats = store.stats()
     facts = {
         "dataset": task.name,
@@ -192,15 +170,7 @@ class _Asker:
         candidates = CANDIDATES
         while True:
             start = time.perf_counter()
-            ranking = rank(
-                question,
-                store=self.store,
-                encoder=self.encoder,
-                mode=self.how.mode,
-                candidates=candidates,
-                fusion=self.how.fusion,
-                weight=self.how.weight,
-            )
+            ranking = rank(question, store=self.store, encoder=self.encoder, mode=self.how.mode, candidates=candidates)
             self.seconds += time.perf_counter() - start
             keys = list(dict.fromkeys([*head, *(candidate.key for candidate in ranking.order)]))
             places = self._placed(keys)

@@ -18,25 +18,6 @@ METRICS = {
 DEPTH = 100  # documents that the metrics look at
 
 
-def retrieval_metrics(
-    judgements: Mapping[str, Mapping[str, int]], rankings: Mapping[str, Sequence[str]]
-) -> dict[str, float]:
-    """Average ``question_metrics`` over the judged questions; one that is not ranked counts 0.
-
-    Args:
-        judgements: question -> document -> grade; above 0 is relevant.
-        rankings: question -> distinct documents, best first.
-
-    Returns:
-        A mean for each of METRICS, 0 to 1.
-
-    Raises:
-        ExtraMissing: ir_measures is not installed.
-    """
-    found = question_metrics(judgements, rankings)
-    return {name: sum(values.values()) / max(len(values), 1) for name, values in found.items()}
-
-
 def question_metrics(
     judgements: Mapping[str, Mapping[str, int]], rankings: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]]:
