@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pincite.build.roots import uri_named
 from pincite.errors import NotInLibrary, SourceError
+from pincite.reports import After, Counts, Listing
 from pincite.store.protocol import SourceRecord, Stats, VersionRecord
 from pincite.types import Document, Passage
 from pincite.uploading import Uploading
@@ -27,6 +28,25 @@ class Holdings(Uploading):
         return [
             r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith((uri + "/", uri + "!"))
         ]
+
+    def listed(
+        self, listing: Listing, after: After | None = None, limit: int = 50
+    ) -> tuple[builtins.list[SourceRecord], After | None]:
+        """List sources page by page, in the order and narrowed as a listing says.
+
+        Args:
+            listing: which, and how.
+            after: where the page before ended; None begins.
+            limit: how many at most.
+
+        Returns:
+            The sources, and where this page ends; None when it is the last one.
+        """
+        return self.store.listed(listing, after, limit)
+
+    def counts(self) -> Counts:
+        """Count all sources by what a list can be narrowed to."""
+        return self.store.counts()
 
     def document(self, target: str | Path, version: int | None = None) -> Document:
         """Give a document.

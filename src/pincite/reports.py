@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from pincite.types import Hit, StaleSource, Status
 
@@ -42,6 +43,33 @@ class AddReport:
     def __str__(self) -> str:
         counts = [f"{count} {name}" for name, count in self.summary.items() if count]
         return ", ".join(counts) or "nothing to do"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which sources a list shows, and in which order; None stands for all. What is equal in it is by URI."""
+
+    order: Literal["name", "added", "modified", "size"] = "name"
+    descending: bool = False
+    words: str = ""  # in the name, the title or the decoded URI, in any case
+    status: str | None = None
+    media_type: str | None = None
+    label: str | None = None
+    stale: bool | None = None  # whether an older version is searched, as the newest state cannot be read
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many sources there are, by what a list can be narrowed to."""
+
+    all: int
+    stale: int
+    status: Mapping[str, int]
+    media_type: Mapping[str, int]
+    labels: Mapping[str, int]
+
+
+After = tuple[str | int, str]  # where a page of a list ended: the value that orders it, and the URI
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from pincite.access import labels_of
 from pincite.acquire.read import document_id, path_of, uri_of
 from pincite.acquire.uploads import clean_name
-from pincite.acquire.uri import readable
 from pincite.build.sync import Selection, sync
 from pincite.errors import UsageError
 from pincite.reports import Pace, SourceReport
@@ -106,8 +105,7 @@ class Uploading(Writing):
 
     def identify(self, uri: str) -> dict[str, str]:
         """Give the document's "id" that a URI has, and the "name" that people call it by."""
-        last = readable(uri).rstrip("/").rpartition("/")[2]
-        return {"id": document_id(uri), "name": self.uploads.name_of(uri) or last or uri}
+        return {"id": document_id(uri), "name": self.name(uri)}
 
     def taking_in(
         self, files: Sequence[Path] | None = None, *, tell: Callable[[Pace], None] = silent

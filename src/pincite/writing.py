@@ -16,7 +16,7 @@ from pincite.acquire.members import CONTAINERS
 from pincite.acquire.named import named_readers
 from pincite.acquire.read import path_of, uri_of
 from pincite.acquire.uploads import Uploads
-from pincite.acquire.uri import absolute
+from pincite.acquire.uri import absolute, readable
 from pincite.build.commit import Build, Follower, commit, embed_rest, prepare
 from pincite.build.fresh import Fresh
 from pincite.build.roots import Paths, failing, forget, paths_of, remember, roots, selected, uri_named
@@ -64,7 +64,7 @@ class Writing:
             adapter=settings.adapter,
             progress=progress,
         )
-        self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER)
+        self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER, name_of=self.name)
         self._whole = self.store  # whatever the principal may see
         self.principal = OWNER
         self._is_view = False
@@ -90,6 +90,10 @@ class Writing:
         if not principal.is_owner:
             view.store = self._whole.restricted(principal.grants, writes=principal.may("editor"))
         return view
+
+    def name(self, uri: str) -> str:
+        """Give what people call a source: what an uploaded file was called, else the last part of its URI."""
+        return self.uploads.name_of(uri) or readable(uri).rstrip("/").rpartition("/")[2] or uri
 
     def label(self, target: str | Path, labels: Iterable[str] = ()) -> int:
         """Say who may see a document, or all that is and will be below a folder: those who hold one of the labels.

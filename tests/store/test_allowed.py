@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pincite.errors import AccessDenied, LibraryBusy, NotInLibrary
+from pincite.reports import Listing
 from pincite.store.derived.beside import Analysed, analysed, score, statistics_of
 from pincite.store.derived.truth import Searched
 from pincite.store.filters import Glob, Is
@@ -61,6 +62,8 @@ READS: dict[str, Callable[[Store], Any]] = {
     "source": lambda store: store.source(PLACE),
     "sources": lambda store: list(store.sources()),
     "failed": lambda store: store.failed(),
+    "listed": lambda store: store.listed(Listing(), None, 9),
+    "counts": lambda store: store.counts(),
     "note": lambda store: store.note("roots"),
     "document": lambda store: store.document(PLACE),
     "versions": lambda store: store.versions(PLACE),
@@ -463,6 +466,10 @@ def old(tmp_path: Path) -> Path:
 def holds(store: SqliteStore) -> None:
     assert uris(store, OPEN) == ["file:///a/one.md", "file:///a/two.md", "note:three"]
     assert store.source("note:three").labels == ()
+    records, after = store.listed(Listing(descending=True), None, 2)
+    records += store.listed(Listing(descending=True), after, 2)[0]
+    assert [record.source.uri for record in records] == ["file:///a/two.md", "file:///a/one.md", "note:three"]
+    assert store.counts().all == store.counts().status["indexed"] == 3
     assert store.document("file:///a/two.md", 2).text == "apple fig\n\na second version"
     assert (
         len(

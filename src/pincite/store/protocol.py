@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.reports import Check
+from pincite.reports import After, Check, Counts, Listing
 from pincite.store.filters import Filter
 from pincite.types import Candidate, Document, Passage, Source, Span
 
@@ -156,6 +156,17 @@ class Store(Protocol):
 
     def failed(self) -> list[SourceRecord]:
         """List sources whose last look failed, by URI; those with a version are stale."""
+        ...
+
+    def listed(self, listing: Listing, after: After | None, limit: int) -> tuple[list[SourceRecord], After | None]:
+        """List some sources, from the first one after a place in the list on; give the next place, None at the end.
+
+        What comes or goes meanwhile neither repeats nor hides others.
+        """
+        ...
+
+    def counts(self) -> Counts:
+        """Count the sources by what a list can be narrowed to."""
         ...
 
     def put_labels(self, uri: str, labelled: Collection[str]) -> int:

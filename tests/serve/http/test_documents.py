@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import zipfile
 from collections.abc import Iterator
@@ -115,6 +116,8 @@ def test_a_passage_names_its_document_as_the_list_does(client: httpx.Client) -> 
 
 def test_a_malformed_query_is_refused(client: httpx.Client) -> None:
     cursors = [{"cursor": cursor} for cursor in ("x", "W10=", "WyJuYW1lIiwgMSwgInUiXQ==")]
+    huge = base64.urlsafe_b64encode(b'["size", 9223372036854775808, "u"]').decode()
+    cursors.append({"cursor": huge, "sort": "size"})
     others = [{"limit": 0}, {"limit": 201}, {"sort": "uri"}, {"limit": "x"}, {"stale": "x"}, {"q": "x" * 1_001}]
     for query in (*cursors, *others):
         assert client.get("/v1/documents", params=query).status_code in (400, 422), query

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections import Counter
-from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -19,6 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 from pincite.access import OWNER, Principal
 from pincite.errors import UsageError
 from pincite.library import Library
+from pincite.reports import After, Listing
 from pincite.serve import shapes
 from pincite.serve.http.errors import Refusal
 from pincite.serve.http.guard import Caller, Seen, admin, editor
@@ -30,12 +30,6 @@ from pincite.serve.http.uploads import received
 from pincite.serve.http.work import run
 
 router = APIRouter(tags=["documents"], dependencies=[reading])
-_SORTS: dict[str, Callable[[Any, str], str | int]] = {  # by a record, and the name that people call it by
-    "name": lambda _, name: name.casefold(),
-    "added": lambda record, _: int(record.added_ns),
-    "modified": lambda record, _: int(record.source.modified_ns),
-    "size": lambda record, _: int(record.source.size),
-}
 _ID = re.compile(r"[0-9a-f]{12}")
 _TEXT = 100_000  # characters of a text given at a time, unless fewer are asked for
 Version = Annotated[int | None, Query(ge=1, description="Which version; the newest by default.")]
@@ -89,44 +83,25 @@ async def list_documents(
 ) -> dict[str, Any]:
     """List documents page by page; what comes or goes meanwhile neither repeats nor hides others."""
     after = _after(cursor, sort)
-
-    def fits(record: Any, name: str) -> bool:
-        return (
-            status in (None, record.status)
-            and media_type in (None, record.source.media_type)
-            and stale in (None, shapes.is_stale(record))
-            and (label is None or label in record.labels)
-            and (not q or any(q.casefold() in w.casefold() for w in (name, record.title, unquote(record.source.uri))))
-        )
+    listing = Listing(
+        order=sort.removeprefix("-"),  # type: ignore[arg-type]
+        descending=sort[0] == "-",
+        words=q,
+        status=status,
+        media_type=media_type,
+        label=label,
+        stale=stale,
+    )
 
     def work() -> dict[str, Any]:
-        records = library.list()
-        key = _SORTS[sort.removeprefix("-")]
-        named = ((record, library.identify(record.source.uri)["name"]) for record in records)
-        found = [((key(*each), each[0].source.uri), each[0]) for each in named if fits(*each)]  # no two URIs are equal
-        found.sort(reverse=sort[0] == "-")
-        if after is not None:
-            is_behind = tuple.__lt__ if sort[0] == "-" else tuple.__gt__
-            found = [each for each in found if is_behind(each[0], after)]
-        shown = found[:limit]
+        records, there = library.listed(listing, after, limit)
         page: dict[str, Any] = {
-            "documents": [document_json(record, library) for _, record in shown],
-            "next": _cursor(sort, *shown[-1][0]) if len(found) > limit else None,
+            "documents": [document_json(record, library) for record in records],
+            "next": None if there is None else _cursor(sort, *there),
         }
-        return page if cursor else page | {"counts": _counts(records)}
+        return page if cursor else page | {"counts": asdict(library.counts())}
 
     return await run(request, work)
-
-
-def _counts(records: list[Any]) -> dict[str, Any]:
-    """Count all that the caller sees, by what a list can be narrowed to."""
-    return {
-        "all": len(records),
-        "stale": sum(map(shapes.is_stale, records)),
-        "status": Counter(record.status for record in records),
-        "media_type": Counter(record.source.media_type for record in records),
-        "labels": Counter(label for record in records for label in record.labels),
-    }
 
 
 def _cursor(sort: str, key: str | int, uri: str) -> str:
@@ -134,13 +109,14 @@ def _cursor(sort: str, key: str | int, uri: str) -> str:
     return base64.urlsafe_b64encode(json.dumps([sort, key, uri]).encode("ascii")).decode("ascii")
 
 
-def _after(cursor: str | None, sort: str) -> tuple[str | int, str] | None:
+def _after(cursor: str | None, sort: str) -> After | None:
     """Read where the page before ended; UsageError if it was another list's."""
     if cursor is None:
         return None
     try:
         of, key, uri = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
-        if of == sort and type(key) is (str if sort.endswith("name") else int) and isinstance(uri, str):
+        fits = isinstance(key, str) if sort.endswith("name") else type(key) is int and abs(key) < 2**63
+        if of == sort and fits and isinstance(uri, str):
             return key, uri
     except (ValueError, TypeError):
         pass

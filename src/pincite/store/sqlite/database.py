@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, local
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 import apsw
@@ -16,6 +17,7 @@ import apsw
 from pincite.errors import LibraryDamaged, LibraryError, LibraryNewer, LibraryReadOnly, PathMissing
 from pincite.store.sqlite.explain import RESTORE, busy, cannot_use, closed, explained, read_only
 from pincite.store.sqlite.faults import fault
+from pincite.store.sqlite.lists import mentions
 from pincite.store.sqlite.schema import (
     APPLICATION_ID,
     MIGRATIONS,
@@ -23,9 +25,12 @@ from pincite.store.sqlite.schema import (
     SCHEMA,
     SCHEMA_VERSION,
     SEEN_AS_NEWEST,
+    pack,
+    unpack,
 )
 from pincite.store.sqlite.where import glob_matches
 
+NameOf = Callable[[str], str]
 CATALOG = "catalog.sqlite"
 WAIT_SECONDS = 30.0  # for other processes
 _OURS = ("catalog.", "vectors", "keywords", ".")  # names that a folder may hold and still become a library
@@ -44,11 +49,12 @@ PRAGMA journal_size_limit = 67108864;
 class Database:
     """Connections to one catalogue. Reads run beside each other and beside a write."""
 
-    def __init__(self, folder: Path, *, readonly: bool) -> None:
+    def __init__(self, folder: Path, *, readonly: bool, name_of: NameOf) -> None:
         """Take a library that exists and whose header was checked."""
         self.folder = folder
         self.path = folder / CATALOG
         self.readonly = readonly
+        self._name_of = name_of
         self._idle: list[apsw.Connection] = []
         self._pooled = True
         self._closed = False
@@ -162,10 +168,10 @@ class Database:
     def _connect(self) -> apsw.Connection:
         """Open one more connection."""
         if not self.readonly:
-            return _prepared(apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE))
+            return self._prepared(apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE))
         uri, flags = self.path.absolute().as_uri(), apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         try:
-            connection = _prepared(apsw.Connection(f"{uri}?mode=ro", flags=flags))
+            connection = self._prepared(apsw.Connection(f"{uri}?mode=ro", flags=flags))
             connection.execute("SELECT sequence FROM state").get  # noqa: B018 - opens the files beside it
         except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
             # SQLite cannot make the files beside a WAL database here. Without a log the file alone is whole. A writer
@@ -177,9 +183,23 @@ class Database:
                     fix="Make the folder writable once, or copy it to a place that is.",
                 ) from error
             self._pooled = False
-            connection = _prepared(apsw.Connection(f"{uri}?immutable=1", flags=flags))
+            connection = self._prepared(apsw.Connection(f"{uri}?immutable=1", flags=flags))
         connection.execute(SEEN_AS_NEWEST.get(connection.pragma("user_version"), ""))
         return connection
+
+    def _prepared(self, opened: apsw.Connection) -> apsw.Connection:
+        """Set what SQLite keeps by connection."""
+        connection: Any = opened  # its stubs do not say that functions take bytes
+        connection.set_busy_handler(_patience())
+        connection.execute(_SETUP)
+        connection.create_scalar_function("glob_matches", glob_matches, 2, deterministic=True)
+        connection.create_scalar_function("mentions", mentions, 4, deterministic=True)
+        connection.create_scalar_function("folded_name", self._folded_name, 1)
+        return opened
+
+    def _folded_name(self, uri: bytes) -> bytes:
+        """Give what lists are ordered by; SQL calls it."""
+        return pack(self._name_of(unpack(uri)).casefold())
 
     def close(self) -> None:
         """Close the connections that no thread uses now; the others close when they come back."""
@@ -189,12 +209,18 @@ class Database:
                 self._idle.pop().close()
 
 
-def open_database(folder: Path, *, readonly: bool = False) -> Database:
+def last_part(uri: str) -> str:
+    """Name a source by the last part of its URI."""
+    return unquote(uri).rstrip("/").rpartition("/")[2]
+
+
+def open_database(folder: Path, *, readonly: bool = False, name_of: NameOf = last_part) -> Database:
     """Open a library's catalogue, or make it. Where the folder or the file cannot be written, it is opened for reading.
 
     Args:
         folder: the library.
         readonly: make and write nothing.
+        name_of: what people call a source, by its URI.
 
     Returns:
         The database; a first read of it went well.
@@ -217,7 +243,7 @@ def open_database(folder: Path, *, readonly: bool = False) -> Database:
     except OSError as error:
         raise cannot_use(error, folder) from error
     writable = os.access(folder, os.W_OK) and os.access(path, os.W_OK)
-    database = Database(folder, readonly=readonly or not writable)
+    database = Database(folder, readonly=readonly or not writable, name_of=name_of)
     try:
         with database.committed() as connection:
             version = connection.pragma("user_version")
@@ -335,15 +361,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _prepared(opened: apsw.Connection) -> apsw.Connection:
-    """Set what SQLite keeps by connection."""
-    connection: Any = opened  # its stubs do not say that functions take bytes
-    connection.set_busy_handler(_patience())
-    connection.execute(_SETUP)
-    connection.create_scalar_function("glob_matches", glob_matches, 2, deterministic=True)
-    return opened
 
 
 def _patience() -> Callable[[int], bool]:

@@ -27,7 +27,7 @@ from pincite.store.sqlite.where import Bound
 from pincite.types import Block, Document, Page, Passage, Source, searched_text
 
 _LONGEST_LINE = 128_000  # code points: further back nobody looks for its beginning
-_RECORD = (
+RECORD = (
     "SELECT uri, media_type, content_hash, modified_ns, size, id, version, passages, title, language, status, reason,"
     " fix, added_ns, checked_ns, (SELECT labels FROM label_sets s WHERE s.key = d.label_set) FROM documents d"
 )
@@ -56,30 +56,31 @@ def keys_of(connection: apsw.Connection, select: str, values: Sequence[Any]) -> 
 def source(connection: apsw.Connection, name: str, grants: Grants) -> SourceRecord | None:
     """Look up one source by its URI or its document's id."""
     named = f"(uri = ?1 OR id = ?1) AND {seen(connection, grants)}"
-    row = connection.execute(f"{_RECORD} WHERE {named}", (pack(name),)).get
-    return None if row is None else _record(row, grants)
+    row = connection.execute(f"{RECORD} WHERE {named}", (pack(name),)).get
+    return None if row is None else record(row, grants)
 
 
 def sources(connection: apsw.Connection, prefix: bytes, after: bytes, limit: int, grants: Grants) -> list[SourceRecord]:
     """List sources by URI, from the first one after another."""
     below = f"uri < x'{successor(prefix).hex()}'" if prefix else "1"
     rows = connection.execute(
-        f"{_RECORD} WHERE uri >= ? AND uri > ? AND {below} AND {seen(connection, grants)} ORDER BY uri LIMIT ?",
+        f"{RECORD} WHERE uri >= ? AND uri > ? AND {below} AND {seen(connection, grants)} ORDER BY uri LIMIT ?",
         (prefix, after, limit),
     )
-    return [_record(row, grants) for row in rows]
+    return [record(row, grants) for row in rows]
 
 
 def failed(connection: apsw.Connection, grants: Grants) -> list[SourceRecord]:
     """List failed sources, and those that became unsupported, by URI."""
     rows = connection.execute(
-        f"{_RECORD} WHERE (status = ? OR (status = ? AND version > 0)) AND {seen(connection, grants)} ORDER BY uri",
+        f"{RECORD} WHERE (status = ? OR (status = ? AND version > 0)) AND {seen(connection, grants)} ORDER BY uri",
         (b"failed", b"unsupported"),
     )
-    return [_record(row, grants) for row in rows]
+    return [record(row, grants) for row in rows]
 
 
-def _record(row: tuple[Any, ...], grants: Grants) -> SourceRecord:
+def record(row: tuple[Any, ...], grants: Grants) -> SourceRecord:
+    """Make a record of a row of ``RECORD``."""
     uri, media_type, content_hash, modified_ns, size, document_id, version, count, *texts, added_ns, checked_ns, own = (
         row
     )

@@ -13,7 +13,7 @@ import json
 from typing import Any
 
 APPLICATION_ID = 0x504E4354  # "PNCT", in the header of the file
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 PAGE_BYTES = 8192  # five 384-d vectors a page; 4096 holds two and wastes a quarter
 
 SEGMENT = 8000  # code points of text in a row: one page for ASCII, and any passage is cut from one or two rows
@@ -31,16 +31,52 @@ CREATE INDEX documents_id ON documents (id);
 """
 _LABEL_SET = "label_set INTEGER NOT NULL DEFAULT 0"  # as the rules say; no reference: SQLite cannot add one later
 
+# What format 3 added: lists that are read page by page in any order, and counts that need no look at the documents.
+_TALLIED = """
+SELECT status, media_type, label_set, version > 0 AS readable, count(*) AS documents FROM documents GROUP BY 1, 2, 3, 4
+"""
+_COUNT = """
+  INSERT INTO tallies VALUES (new.status, new.media_type, new.label_set, new.version > 0, 1)
+    ON CONFLICT DO UPDATE SET documents = documents + 1;
+"""
+_UNCOUNT = """
+  UPDATE tallies SET documents = documents - 1 WHERE status = old.status AND media_type = old.media_type
+    AND label_set = old.label_set AND readable = (old.version > 0);
+"""
+_LISTS = f"""
+CREATE INDEX documents_by_name ON documents (label_set, name, uri);
+CREATE INDEX documents_by_added ON documents (label_set, added_ns, uri);
+CREATE INDEX documents_by_modified ON documents (label_set, modified_ns, uri);
+CREATE INDEX documents_by_size ON documents (label_set, size, uri);
+CREATE TABLE tallies (
+  status BLOB NOT NULL, media_type BLOB NOT NULL, label_set INTEGER NOT NULL, readable INTEGER NOT NULL,
+  documents INTEGER NOT NULL, PRIMARY KEY (status, media_type, label_set, readable)
+) WITHOUT ROWID;
+INSERT INTO tallies {_TALLIED};
+CREATE TRIGGER documents_came AFTER INSERT ON documents BEGIN {_COUNT} END;
+CREATE TRIGGER documents_went AFTER DELETE ON documents BEGIN {_UNCOUNT} END;
+CREATE TRIGGER documents_changed AFTER UPDATE OF status, media_type, label_set, version ON documents BEGIN
+{_UNCOUNT}{_COUNT} END;
+"""
+_NAME = "name BLOB NOT NULL DEFAULT x''"  # what people call it, folded, for lists by name
+
 # From the format that is the key to the next.
-MIGRATIONS = {1: f"ALTER TABLE documents ADD COLUMN {_LABEL_SET}; {_LABELS}"}
+MIGRATIONS = {
+    1: f"ALTER TABLE documents ADD COLUMN {_LABEL_SET}; {_LABELS}",
+    2: f"ALTER TABLE documents ADD COLUMN {_NAME}; UPDATE documents SET name = folded_name(uri); {_LISTS}",  # noqa: S608
+}
 # What lets a library of an older format that can only be read be read like one of the newest.
+_SEEN = f"""
+CREATE TEMP VIEW documents AS SELECT *{{}}, folded_name(uri) AS name FROM main.documents;
+CREATE TEMP VIEW tallies AS {_TALLIED};
+"""  # noqa: S608 - ours
 SEEN_AS_NEWEST = {
-    1: """
+    1: f"""
 PRAGMA temp_store = MEMORY;
-CREATE TEMP VIEW documents AS SELECT *, 0 AS label_set FROM main.documents;
 CREATE TEMP TABLE label_sets AS SELECT 0 AS key, x'5b5d' AS labels;
 CREATE TEMP TABLE label_rules (uri, label_set);
-"""
+{_SEEN.format(", 0 AS label_set")}""",
+    2: _SEEN.format(""),
 }
 
 SCHEMA = f"""
@@ -61,7 +97,8 @@ CREATE TABLE documents (
   status BLOB NOT NULL DEFAULT x'', reason BLOB NOT NULL DEFAULT x'', fix BLOB NOT NULL DEFAULT x'',
   warnings BLOB NOT NULL DEFAULT x'',
   added_ns INTEGER NOT NULL, checked_ns INTEGER NOT NULL DEFAULT 0,
-  {_LABEL_SET}
+  {_LABEL_SET},
+  {_NAME}
 );
 CREATE INDEX documents_path ON documents (path);
 CREATE INDEX documents_status ON documents (status);
@@ -113,7 +150,7 @@ CREATE INDEX passages_content ON passages (content);
 CREATE INDEX passages_sequence ON passages (sequence);
 CREATE TABLE tombstones (key INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);  -- passages that went
 CREATE INDEX tombstones_sequence ON tombstones (sequence);
-{_LABELS}"""
+{_LABELS}{_LISTS}"""
 
 
 def pack(text: str) -> bytes:

@@ -16,12 +16,12 @@ from apsw import Connection
 from numpy.typing import NDArray
 
 from pincite.errors import AccessDenied
-from pincite.reports import Check
+from pincite.reports import After, Check, Counts, Listing
 from pincite.store.filters import Filter
 from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats, VersionRecord
-from pincite.store.sqlite import labels, reads, writes
+from pincite.store.sqlite import labels, lists, reads, writes
 from pincite.store.sqlite import vectors as stored_vectors
-from pincite.store.sqlite.database import Database, open_database
+from pincite.store.sqlite.database import Database, NameOf, last_part, open_database
 from pincite.store.sqlite.indexes import Analyze, Indexes
 from pincite.store.sqlite.schema import pack, unpack
 from pincite.store.sqlite.truth import SqliteTruth
@@ -35,7 +35,9 @@ _OPEN_NOTES = frozenset({"readers"})  # notes that say nothing of any document: 
 _RACY_NS = 2_000_000_000  # a file looked at sooner after its last change may change within one tick of its clock
 
 
-def open_store(folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool = False) -> SqliteStore:
+def open_store(
+    folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool = False, name_of: NameOf = last_part
+) -> SqliteStore:
     """Open a library, or make it with all its parent folders.
 
     Args:
@@ -43,6 +45,7 @@ def open_store(folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool 
         analyze: (text, language) -> terms, for the keyword index.
         analyzer: fingerprint of ``analyze``; when it changes, the keyword index is made anew.
         readonly: make and write nothing. Where nothing can be written, this comes by itself.
+        name_of: what people call a source, by its URI; lists are ordered by it.
 
     Returns:
         The store, to be closed.
@@ -51,7 +54,7 @@ def open_store(folder: Path, *, analyze: Analyze, analyzer: str, readonly: bool 
         PathMissing: not there, and only reading was asked for.
         LibraryError: newer, damaged, no library, cannot be made.
     """
-    database = open_database(folder, readonly=readonly)
+    database = open_database(folder, readonly=readonly, name_of=name_of)
     return SqliteStore(database, analyze, analyzer)
 
 
@@ -197,6 +200,16 @@ class SqliteStore:
         """List sources whose last look failed, and those that became unsupported, by URI."""
         with self._database.read() as connection:
             return reads.failed(connection, self._grants)
+
+    def listed(self, listing: Listing, after: After | None, limit: int) -> tuple[list[SourceRecord], After | None]:
+        """List some sources, from the first one after a place in the list on; give the next place, None at the end."""
+        with self._database.read() as connection:
+            return lists.listed(connection, listing, after, limit, self._grants)
+
+    def counts(self) -> Counts:
+        """Count the sources by what a list can be narrowed to."""
+        with self._database.read() as connection:
+            return lists.counts(connection, self._grants)
 
     def document(self, uri: str, version: int | None = None) -> Document:
         """Give one version of a document, the newest by default; NotInLibrary if there is none."""

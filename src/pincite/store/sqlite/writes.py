@@ -117,7 +117,8 @@ def _insert_source(connection: apsw.Connection, source: Source, grants: Grants) 
     """Make the row of a source that was never read, with the labels of its place; give its key."""
     path = unquote(source.uri.removeprefix("file://"), errors="surrogateescape")
     names = {"id": pack(source_id(source.uri)), "uri": pack(source.uri), "path": pack(path)}
-    new = {"added_ns": time.time_ns(), "label_set": labels.for_new(connection, source.uri, grants)}
+    name = connection.execute("SELECT folded_name(?)", (pack(source.uri),)).get
+    new = {"added_ns": time.time_ns(), "label_set": labels.for_new(connection, source.uri, grants), "name": name}
     return _insert(connection, "documents", names | _source_row(source) | new)
 
 
