@@ -24,7 +24,7 @@ COMMON = (
     "store.filters",
     "store.hashing",
 )
-SERVE = ("library", "manage", "access", "types", "reports", "errors", "settings", "stop", "store.filters", "serve")
+SERVE = ("library", "opening", "manage", "access", "types", "reports", "errors", "settings", "stop", "store.filters", "serve")
 HEAVY = {
     "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers",
     "olefile", "pathspec", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors",

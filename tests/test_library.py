@@ -12,8 +12,18 @@ import pytest
 from numpy.typing import NDArray
 
 import pincite
-from pincite.errors import EmptyQuestion, ModelMissing, NotInLibrary, PathMissing, SettingError, UsageError
+from pincite.errors import (
+    EmptyQuestion,
+    ModelMissing,
+    ModelUnknown,
+    NotInLibrary,
+    PathMissing,
+    SettingError,
+    UsageError,
+)
 from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.opening import opened
+from pincite.settings import Settings, changed
 from pincite.store.filters import Is
 from pincite.types import CitationEvent, DoneEvent, VerdictEvent
 from tests.fakes import HashEncoder
@@ -343,3 +353,14 @@ def test_the_reranker_has_a_deadline(folder: Path, tmp_path: Path) -> None:
         stage = next(stage for stage in found.trace.stages if stage.name == "rerank")
         assert stage.detail["stopped"] == "1 of 3 passages were scored within 0.05 seconds."
         assert not any("rerank" in hit.scores for hit in found)
+
+
+def test_the_encoder_of_a_search_loads_while_its_library_is_opened(tmp_path: Path) -> None:
+    settings = Settings(library=str(tmp_path / "library"), models=str(tmp_path), encoder="no such model", offline=True)
+    with opened(settings, searches=True) as library:
+        assert library.models.is_begun("encoder")
+        with pytest.raises(ModelUnknown):
+            library.search("apples")
+    for quiet in (opened(settings), opened(changed(settings, mode="keyword"), searches=True)):
+        with quiet as library:
+            assert not library.models.is_begun("encoder")

@@ -119,16 +119,16 @@ def evaluate_dataset(
 @contextmanager
 def _measured(cases: str, settings: Settings, progress: Any, *, refresh: bool = True) -> Iterator[Library]:
     """Open what cases ask of: for a BEIR folder a temporary library, else that of the settings, brought up to date."""
-    from pincite.library import Library
+    from pincite.opening import opened
 
     download = getattr(progress, "download", None)
     if Path(cases).is_dir():
         with tempfile.TemporaryDirectory(prefix="pincite-corpus-") as folder:
             own = changed(settings, library=str(Path(folder) / "corpus.pincite"))
-            with Library(own, progress=download) as library:
+            with opened(own, progress=download) as library:
                 yield library
         return
-    with Library(settings, progress=download) as library:
+    with opened(settings, progress=download) as library:
         if refresh:
             library.refresh()
         yield library

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pincite.library import Library
-from pincite.models.lazy import Progress
+from pincite.models.lazy import Models, Progress
 from pincite.models.protocols import Encoder, Generator, Reranker, Verifier
-from pincite.settings import load_settings
+from pincite.settings import Settings, load_settings, models_dir
+
+if TYPE_CHECKING:
+    from pincite.library import Library
 
 
 def open(
@@ -43,6 +45,40 @@ def open(
     settings.update({kind: model for kind, model in models.items() if isinstance(model, str)})
     if path is not None:
         settings["library"] = str(path)
-    library = Library(load_settings(settings), progress=progress)
+    library = opened(load_settings(settings), progress=progress)
     library.models.use(**models)
     return library
+
+
+def opened(settings: Settings, *, progress: Progress | None = None, searches: bool = False) -> Library:
+    """Open the library that the settings name.
+
+    Args:
+        settings: all of them.
+        progress: called with (model, bytes done, bytes in all) while a model is downloaded.
+        searches: a search follows at once, so its encoder may load while the rest of the program is imported.
+
+    Returns:
+        The library, to be closed.
+
+    Raises:
+        LibraryError: it cannot be opened.
+    """
+    models = Models(
+        encoder_name=settings.encoder,
+        generator_name=settings.generator,
+        verifier_name=settings.verifier,
+        reranker_name=settings.reranker,
+        rerank_seconds=settings.rerank_seconds,
+        folder=models_dir(settings),
+        offline=settings.offline,
+        threads=settings.threads,
+        base_url=settings.base_url,
+        adapter=settings.adapter,
+        progress=progress,
+    )
+    if searches and settings.mode != "keyword":
+        models.begin("encoder")
+    from pincite.library import Library
+
+    return Library(settings, models)

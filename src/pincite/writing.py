@@ -23,9 +23,9 @@ from pincite.build.roots import Paths, failing, forget, paths_of, remember, root
 from pincite.build.sync import Selection, sync
 from pincite.errors import AccessDenied, NotInLibrary, UsageError
 from pincite.find.analyze import ANALYZER, analyze
-from pincite.models.lazy import Models, Progress
+from pincite.models.lazy import Models
 from pincite.reports import AddReport, Pace, SourceReport
-from pincite.settings import Settings, library_path, models_dir
+from pincite.settings import Settings, library_path
 from pincite.stop import check_stop
 from pincite.store.protocol import Store
 from pincite.store.sqlite.store import open_store
@@ -46,24 +46,12 @@ _TAKEN_IN = ("indexed", "updated", "removed")
 class Writing:
     """Documents that come, change and go. ``Library`` adds the questions."""
 
-    def __init__(self, settings: Settings, *, progress: Progress | None = None) -> None:
-        """Open or make the library that the settings name; models are loaded when first needed."""
+    def __init__(self, settings: Settings, models: Models) -> None:
+        """Open or make the library that the settings name."""
         self.settings = settings
         self.path = library_path(settings)
         self.uploads = Uploads(absolute(self.path) / "uploads")
-        self.models = Models(
-            encoder_name=settings.encoder,
-            generator_name=settings.generator,
-            verifier_name=settings.verifier,
-            reranker_name=settings.reranker,
-            rerank_seconds=settings.rerank_seconds,
-            folder=models_dir(settings),
-            offline=settings.offline,
-            threads=settings.threads,
-            base_url=settings.base_url,
-            adapter=settings.adapter,
-            progress=progress,
-        )
+        self.models = models
         self.store: Store = open_store(self.path, analyze=analyze, analyzer=ANALYZER, name_of=self.name)
         self._whole = self.store  # whatever the principal may see
         self.principal = OWNER

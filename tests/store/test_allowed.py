@@ -228,13 +228,7 @@ def test_a_new_file_is_never_seen_without_the_label_of_its_folder(store: SqliteS
     def look() -> None:
         while not done.is_set():
             seen.extend(uris(store, OPEN))
-            seen.extend(
-                str(c.key)
-                for c in shown_to(store, OPEN).keyword_candidates(
-                    ["secret"],
-                    5,
-                )
-            )
+            seen.extend(str(c.key) for c in shown_to(store, OPEN).keyword_candidates(["secret"], 5))
 
     reader = threading.Thread(target=look)
     reader.start()
@@ -254,19 +248,8 @@ def test_a_change_of_labels_is_seen_by_every_store_at_once(store: SqliteStore, t
 
     def found(by: Store) -> list[int]:
         return [
-            len(
-                shown_to(by, OPEN).keyword_candidates(
-                    ["apple"],
-                    5,
-                )
-            ),
-            len(
-                shown_to(by, OPEN).vector_candidates(
-                    vector,
-                    5,
-                    SPACE,
-                )
-            ),
+            len(shown_to(by, OPEN).keyword_candidates(["apple"], 5)),
+            len(shown_to(by, OPEN).vector_candidates(vector, 5, SPACE)),
             shown_to(by, OPEN).stats().passages,
         ]
 
@@ -337,24 +320,12 @@ def test_whether_a_hidden_document_says_the_same_is_not_told(store: SqliteStore)
     store.put_document(document, spans, vectors_of(document, spans), SPACE)
     hashes = list(vectors_of(document, spans))
     assert store.known_hashes(hashes, SPACE) == set(hashes)
-    assert (
-        shown_to(store, HR).known_hashes(
-            hashes,
-            SPACE,
-        )
-        == set()
-    )
+    assert shown_to(store, HR).known_hashes(hashes, SPACE) == set()
     assert shown_to(store, HR).stats().spaces == {}
-    store.restricted(HR, writes=True).put_vectors(
-        {hashes[0]: vector_of("other")},
-        "another space",
-    )
+    store.restricted(HR, writes=True).put_vectors({hashes[0]: vector_of("other")}, "another space")
     assert store.known_hashes(hashes, "another space") == set()
     put(store.restricted(HR, writes=True), "note:mine", ["secret apple"])
-    assert shown_to(store, HR).known_hashes(
-        hashes,
-        SPACE,
-    ) == set(hashes)
+    assert shown_to(store, HR).known_hashes(hashes, SPACE) == set(hashes)
 
 
 # --- the best k of what is shown
@@ -408,24 +379,13 @@ def test_the_hits_are_the_best_of_what_is_shown(store: SqliteStore, seed: int) -
                 if where is not None:
                     allowed &= {c.key for c in store.keyword_candidates([*terms], 10_000, where)}
                 expected = [(key, -value) for value, key in best if key in allowed][:limit]
-                found = shown_to(store, grants).keyword_candidates(
-                    terms,
-                    limit,
-                    where,
-                )
+                found = shown_to(store, grants).keyword_candidates(terms, limit, where)
                 assert [(c.key, c.score) for c in found] == expected
         vector = vector_of(f"{seed}")
         keys = [passage.key for passage in passages]
         every = {c.key: c.score for c in store.vector_candidates(vector, 10_000, SPACE)}
         nearest = sorted((-every[key], key) for key in keys)[:20]
-        assert [
-            (-c.score, c.key)
-            for c in shown_to(store, grants).vector_candidates(
-                vector,
-                20,
-                SPACE,
-            )
-        ] == nearest
+        assert [(-c.score, c.key) for c in shown_to(store, grants).vector_candidates(vector, 20, SPACE)] == nearest
 
 
 def test_codes_are_searched_among_what_is_shown(tmp_path: Path) -> None:
@@ -444,11 +404,7 @@ def test_codes_are_searched_among_what_is_shown(tmp_path: Path) -> None:
             vector /= np.linalg.norm(vector)
             every = {c.key: c.score for c in store.vector_candidates(vector, 10_000, SPACE)}
             expected = sorted(((-value, key) for key, value in every.items() if key in shown))[:20]
-            found = shown_to(store, grants).vector_candidates(
-                vector,
-                20,
-                SPACE,
-            )
+            found = shown_to(store, grants).vector_candidates(vector, 20, SPACE)
             assert [(-c.score, c.key) for c in found] == expected
     store.close()
 
@@ -471,15 +427,7 @@ def holds(store: SqliteStore) -> None:
     assert [record.source.uri for record in records] == ["file:///a/two.md", "file:///a/one.md", "note:three"]
     assert store.counts().all == store.counts().status["indexed"] == 3
     assert store.document("file:///a/two.md", 2).text == "apple fig\n\na second version"
-    assert (
-        len(
-            shown_to(store, OPEN).keyword_candidates(
-                ["apple"],
-                5,
-            )
-        )
-        == 2
-    )
+    assert len(shown_to(store, OPEN).keyword_candidates(["apple"], 5)) == 2
     assert shown_to(store, OPEN).stats().languages == store.stats().languages == ("en", "de")
 
 

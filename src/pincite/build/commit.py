@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from pincite.acquire.named import NamedReader
 from pincite.acquire.read import document_id
-from pincite.build.chunk import chunk
 from pincite.build.embed import embed_missing
 from pincite.models.protocols import Encoder
 from pincite.reports import Pace, SourceReport
@@ -57,6 +56,8 @@ class Prepared:
 
 def prepare(source: Source, reading: Reading, build: Build) -> Prepared:
     """Cut a reading into passages."""
+    from pincite.build.chunk import chunk  # to compile its patterns takes a start 10 ms, and most starts cut nothing
+
     document = Document(
         id=document_id(source.uri),
         source=source,

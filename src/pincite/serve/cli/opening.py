@@ -32,10 +32,10 @@ def settings(args: argparse.Namespace) -> Settings:
 
 
 def open_library(args: argparse.Namespace) -> Library:
-    """Open the library."""
-    from pincite.library import Library
+    """Open the library; commands with a mode search it."""
+    from pincite.opening import opened
 
-    return Library(settings(args), progress=Progress().download)
+    return opened(settings(args), progress=Progress().download, searches=hasattr(args, "mode"))
 
 
 def count(text: str) -> int:
