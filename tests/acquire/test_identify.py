@@ -80,3 +80,16 @@ def test_media_types(name, head, wanted):
 
 def test_code_and_data_have_readers():
     assert set(CODE_TYPES + DATA_TYPES) <= set(READERS)
+
+
+@pytest.mark.parametrize(
+    ("head", "wanted"),
+    [
+        (b"Reply-To: a\nX-Loop: 1\nReceived: from a\n\tby b\nTo: c\nFrom: d\n\nbody", "message/rfc822"),
+        (b"From a@b Mon Jan  1 00:00:00 2024\nX-A: 1\nX-B: 2\nSubject: s\nFrom: a\n\nbody", "application/mbox"),
+        (b"Package: a\nVersion: 1\nDate: today\n\nFrom: there", "text/plain"),
+        (b"From: the first page\n\nDate: none", "text/plain"),
+    ],
+)
+def test_mail_is_told_by_its_headers_in_any_order(head, wanted):
+    assert media_type("cur/1234", head) == wanted

@@ -68,6 +68,8 @@ _BEGINS_MAIL = re.compile(  # two lines of headers that mail begins with, or the
     rb"Content-Type):[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*){2}",
     re.IGNORECASE,
 )
+_HEADERS = re.compile(rb"(?:From \S+ [^\r\n]*\r?\n)?((?:[!-9;-~]+:[^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*+)++)")
+_MAIL_HEADERS = ((b"from",), (b"date", b"subject", b"received", b"message-id"))
 _PDF_JUNK = 1024  # bytes that may stand before a PDF's signature (ISO 32000-1, annex H.3.4.1)
 
 
@@ -93,7 +95,7 @@ def media_type(name: str, head: bytes) -> str:
         return "video/mp4"
     if head[257:262] == b"ustar":
         return "application/x-tar"
-    if extension in ("eml", "mbox") and _BEGINS_MAIL.match(head):  # even if its parts are not text
+    if extension in ("eml", "mbox") and _begins_mail(head):  # even if its parts are not text
         return str(_BY_EXTENSION[extension])
     binary = looks_binary(head)
     if b"%PDF-" in head[:_PDF_JUNK] and (binary or extension == "pdf"):
@@ -107,6 +109,15 @@ def type_of_extension(extension: str) -> str:
     """Give the media type that an extension (without its dot, in lower case) stands for, "" if it is not known."""
     own = {"pdf": "application/pdf", "rtf": "application/rtf", "png": "image/png", "jpg": "image/jpeg"}
     return own.get(extension) or _BINARY_EXTENSIONS.get(extension) or str(_BY_EXTENSION.get(extension, ""))
+
+
+def _begins_mail(head: bytes) -> bool:
+    """Tell whether a text begins with the headers of a mail, in any order."""
+    if _BEGINS_MAIL.match(head):
+        return True
+    block = _HEADERS.match(head)
+    names = {line.partition(b":")[0].lower() for line in block[1].splitlines()} if block else set()
+    return all(names.intersection(some) for some in _MAIL_HEADERS)
 
 
 def _extension(name: str) -> str:
@@ -132,7 +143,7 @@ def _sniffed(head: bytes) -> str:
     start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "text/html"
-    if _BEGINS_MAIL.match(head):
+    if _begins_mail(head):
         return "application/mbox" if head.startswith(b"From ") else "message/rfc822"
     if start.startswith(b"webvtt"):
         return "text/x-subtitles"

@@ -85,3 +85,50 @@ def test_towers_and_floods_end():
         read(tower, "x.eml", "")
     flood = b"Subject: " + b"=?utf-8?q?a?= " * 200_000 + b"\n\ntext\n"
     assert "text" in read(flood, "x.eml", "").text
+
+
+def test_a_report_of_delivery_says_what_failed():
+    failed = "Final-Recipient: rfc822; a@b.example\nDiagnostic-Code: smtp; 550 No such user"
+    status = f"Reporting-MTA: dns; mx.example\n\n{failed}\n"
+    head = 'From: a@b\nSubject: Undelivered\nMIME-Version: 1.0\nContent-Type: multipart/report; boundary="x"\n\n'
+    body = f"--x\nContent-Type: text/plain\n\nSorry.\n--x\nContent-Type: message/delivery-status\n\n{status}\n--x--\n"
+    reading = read((head + body).encode(), "m.eml", "message/rfc822")
+    assert reading.text.index("Sorry.") < reading.text.index("Reporting-MTA: dns; mx.example")
+    assert failed in reading.text
+
+
+def alternative(plain: str, page: str, more: str = "") -> str:
+    return (
+        'From: a@b\nSubject: s\nMIME-Version: 1.0\nContent-Type: multipart/alternative; boundary="x"\n\n'
+        f"--x\nContent-Type: text/plain\n\n{plain}\n--x\n{page}\n{more}--x--\n"
+    )
+
+
+def test_plain_text_that_only_says_that_there_is_another_form_is_not_taken():
+    page = f"Content-Type: text/html\n\n<p>{'What it is about. ' * 20}</p>\n"
+    assert "What it is about." in read(alternative("Use a viewer for HTML.", page).encode(), "", "message/rfc822").text
+    short = "Content-Type: text/html\n\n<p>Yes, <b>please</b></p>\n"
+    assert "Yes, please!" in read(alternative("Yes, please!", short).encode(), "", "message/rfc822").text
+
+
+def test_files_that_hang_on_the_other_form_are_not_lost():
+    page = (
+        'Content-Type: multipart/mixed; boundary="y"\n\n--y\nContent-Type: text/html\n\n<p>Hello</p>\n'
+        "--y\nContent-Type: application/pdf; name=a.pdf\nContent-Disposition: inline; filename=a.pdf\n\n%PDF-\n"
+        "--y\nContent-Type: image/png; name=logo.png\n\nx\n--y--\n"
+    )
+    mail = alternative("Hello", page).encode()
+    assert [name for name, _ in attachments(mail, "message/rfc822")] == ["a.pdf"]
+    assert "Attachments: a.pdf" in read(mail, "", "message/rfc822").text
+
+
+def test_text_to_be_shown_where_it_stands_is_body_though_it_has_a_name():
+    mail = (
+        b'From: a@b\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="x"\n\n'
+        b"--x\nContent-Type: text/plain\nContent-Disposition: inline; filename=m.txt\n\nShown.\n"
+        b"--x\nContent-Type: text/x-notes\n\nUnknown text is text.\n"
+        b"--x\nContent-Type: text/plain; name=kept.txt\n\nA file.\n--x--\n"
+    )
+    reading = read(mail, "m.eml", "message/rfc822")
+    assert "Shown." in reading.text and "Unknown text is text." in reading.text and "A file." not in reading.text
+    assert [name for name, _ in attachments(mail, "message/rfc822")] == ["kept.txt"]

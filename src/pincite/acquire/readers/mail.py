@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from pincite.acquire.decode import decode
 from pincite.acquire.readers import text as plain
 from pincite.acquire.readers.base import one_line, stem
-from pincite.acquire.readers.dom import Piece, paged
+from pincite.acquire.readers.dom import Piece, paged, squashed
 from pincite.acquire.readers.html import visible_pieces
 from pincite.errors import SourceError, SourceUndecodable
 from pincite.types import Reading, Scalar
 
 _HEADER = 64 << 10  # characters of a header that are decoded
 _DEPTH = 30  # of messages and parts within one another
+_STUB = 300  # characters: a shorter plain text may only say that there is another form
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]*\d{4}[^\r\n]*\r?\n")
 _SHOWN = ("From", "To", "Cc", "Date")
 _KEPT = {"author": "From", "to": "To", "cc": "Cc", "message_id": "Message-ID"}
@@ -131,13 +132,18 @@ def _collect(part: Message, letter: Letter, depth: int) -> None:
     kind = part.get_content_type()
     inner: Any = part.get_payload()
     if kind == "multipart/alternative" and isinstance(inner, list):
-        _collect(_best(inner), letter, depth + 1) if inner else None
+        _alternatives(inner, letter, depth + 1)
     elif kind in ("message/rfc822", "message/global") and isinstance(inner, list):
         for message in inner:
             within = _of_message(message, depth + 1)
             letter.body.extend(letter_pieces(within, 2))
             letter.attachments.extend(within.attachments)
             letter.left_out.update(within.left_out)
+    elif kind.startswith("message/") and isinstance(inner, list):  # a report of delivery: fields without a body
+        for fields in inner:
+            lines = [f"{key}: {_header(value)}" for key, value in fields.items()]
+            letter.body.append(Piece("paragraph", "\n".join(lines)))
+            _collect(fields, letter, depth + 1)
     elif isinstance(inner, list):
         for one in inner[:1] if kind == "multipart/signed" else inner:
             _collect(one, letter, depth + 1)
@@ -145,13 +151,33 @@ def _collect(part: Message, letter: Letter, depth: int) -> None:
         _leaf(part, kind, letter)
 
 
-def _best(parts: list[Message]) -> Message:
-    """Choose among alternatives: plain text that is not blank, else the last one that is not a file."""
+def _alternatives(parts: list[Message], letter: Letter, depth: int) -> None:
+    """Take one of several forms of a text, and the files that hang on the others."""
+    chosen = _best(parts)
     for part in parts:
-        if part.get_content_type() == "text/plain" and _content(part).strip():
-            return part
-    readable = [part for part in parts if part.get_content_maintype() in ("text", "multipart")]
-    return (readable or parts)[-1]
+        form = letter if part is chosen else letter._replace(body=[], attachments=[], left_out=Counter())
+        if part is chosen or part.is_multipart():
+            _collect(part, form, depth)
+        if part is not chosen:  # pictures belong to the look of that form
+            letter.attachments.extend(file for file in form.attachments if not file[1].startswith("image/"))
+
+
+def _best(parts: list[Message]) -> Message | None:
+    """Choose among alternatives: plain text if it says something, else the last one that is not a file."""
+    readable = [part for part in parts if part.get_content_maintype() in ("text", "multipart")] or parts
+    for part in parts:
+        if part.get_content_type() == "text/plain":
+            size = len(_content(part).strip())
+            if size > _STUB or (size and size >= max(len(squashed(_shown_text(other))) // 3 for other in readable)):
+                return part
+    return readable[-1] if readable else None
+
+
+def _shown_text(part: Message) -> str:
+    """Give the text of the first HTML in a part, "" if there is none."""
+    page = next((inner for inner in part.walk() if inner.get_content_type() == "text/html"), None)
+    pieces = body_pieces(_content(page), page.get_content_charset() or "", Counter()) if page is not None else []
+    return "".join(piece.text for piece in pieces)
 
 
 def _content(part: Message) -> bytes:
@@ -166,8 +192,10 @@ def _content(part: Message) -> bytes:
 def _leaf(part: Message, kind: str, letter: Letter) -> None:
     data = _content(part)
     name = _header(part.get_filename() or "")
-    is_text = kind in ("text/plain", "text/html", "message/delivery-status", "text/enriched")
-    if name or part.get_content_disposition() == "attachment" or not is_text:
+    disposition = part.get_content_disposition()
+    is_shown = disposition == "inline" and kind in ("text/plain", "text/html")
+    is_text = kind.startswith(("text/", "message/")) and kind != "text/rtf"
+    if disposition == "attachment" or not is_text or (name and not is_shown):
         default = f"part-{len(letter.attachments) + 1}"
         letter.attachments.append((name or default, kind, data))
     elif data.strip():
