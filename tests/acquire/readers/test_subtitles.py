@@ -49,3 +49,17 @@ def test_what_has_no_cues_stays_as_it_is():
     reading = parse("Just text.\n\nMore.", "x.srt")
     assert reading.text == "Just text.\n\nMore."
     assert [kind for kind, _ in spans(reading)] == ["paragraph", "paragraph"]
+
+
+def test_blank_lines_in_a_cue_and_missing_ones_between_cues_lose_nothing():
+    text = "1\n00:00:01,000 --> 00:00:02,000\nOne\n\nstill one\n2\n00:00:03,000 --> 00:00:04,000\nTwo\n"
+    text += "00:00:05,000 --> 00:00:06,000\nThree\n\n4\n\n00:00:07,000 --> 00:00:08,000\nFour\n"
+    assert parse(text, "x.srt").text.partition("\n\n")[2] == "One\nstill one\nTwo\nThree\nFour"
+    vtt = "WEBVTT\n\nSTYLE\n::cue { color: red }\n\nintro\n00:01.000 --> 00:02.000\nHi\n\nNOTE not said\n\nthere"
+    assert parse(vtt, "x.vtt").text.partition("\n\n")[2] == "Hi\nthere"
+
+
+def test_sbv():
+    assert parse("0:00:00.378,0:00:11.378\nHello,\nyou\n\n0:00:12.000,0:00:13.000\nBye", "x.sbv").text == (
+        "## 00:00:00 - 00:00:13\n\nHello,\nyou\nBye"
+    )

@@ -1,4 +1,4 @@
-"""SRT and WebVTT: what is said, in sections that say when."""
+"""SRT, WebVTT and SBV: what is said, in sections that say when."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pincite.types import Reading
 _SECTION = 45.0  # seconds after which a section ends with the next sentence; about a passage of speech
 _LONGEST = 90.0  # seconds after which it ends in any case
 _CLOCK = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
-_TIMES = re.compile(rf"\s*{_CLOCK}\s*-->\s*{_CLOCK}")
+_TIMES = re.compile(rf"\s*{_CLOCK}(?:\s*-->\s*|,(?=\S*$)){_CLOCK}")
+_UNSAID = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)|\d+$|WEBVTT")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,100})>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|\{\\[^{}]{0,200}\}|<\d[\d:.]*>")
 _SENTENCE = re.compile(r"""[.!?…。！？]["'”’»)\]]*$""")
@@ -35,7 +36,7 @@ def parse(text: str, name: str, media_type: str = "text/x-subtitles") -> Reading
     citation. Lines of a cue stay lines; a voice is written "Name: ...". Metadata: the length in seconds.
     """
     lines = Lines(text)
-    cues = [cue for run in lines.paragraphs() if (cue := _cue([lines[row] for row in range(*run)]))]
+    cues = [cue for cue in _cues(lines) if cue.text]
     if not cues:
         return Reading(text, stem(name), tuple(lines.block("paragraph", *run) for run in lines.paragraphs()))
     pieces: list[Piece] = []
@@ -48,15 +49,33 @@ def parse(text: str, name: str, media_type: str = "text/x-subtitles") -> Reading
     return Reading(spoken, one_line(_title(lines)) or stem(name), blocks, metadata={"seconds": seconds})
 
 
-def _cue(block: list[str]) -> _Cue | None:
-    """Read a block of lines; None if it is no cue, or says nothing."""
-    for index, line in enumerate(block[:2]):
-        match = _TIMES.match(line[:200])
-        if match:
+def _cues(lines: Lines) -> list[_Cue]:
+    """Read all cues: what stands below the times, up to the next ones; some say nothing."""
+    cues: list[_Cue] = []
+    for run in lines.paragraphs():
+        said, is_first = list[str](), True
+        rows = [lines[row] for row in range(*run)]
+        if _UNSAID.match(rows[0].strip()) and not any(_TIMES.match(row[:200]) for row in rows):
+            continue
+        for row in rows:
+            match = _TIMES.match(row[:200])
+            if not match:
+                said.append(_plain(row))
+                continue
+            if said and (is_first or said[-1].isdecimal()):
+                said.pop()  # the name of the cue that begins here
+            _go_on(cues, said)
             times = match.groups()
-            text = "\n".join(part for line in block[index + 1 :] if (part := _plain(line)))
-            return _Cue(_seconds(times[:4]), _seconds(times[4:]), text) if text else None
-    return None
+            cues.append(_Cue(_seconds(times[:4]), _seconds(times[4:]), ""))
+            said, is_first = [], False
+        _go_on(cues, said)
+    return cues
+
+
+def _go_on(cues: list[_Cue], said: list[str]) -> None:
+    """Add lines to the last cue, in which there may be blank ones."""
+    if cues and any(said):
+        cues[-1] = cues[-1]._replace(text="\n".join(filter(None, [cues[-1].text, *said])))
 
 
 def _plain(line: str) -> str:
