@@ -238,6 +238,27 @@ def test_annotations_and_form_fields_are_read():
     assert kinds(found)[1:] == [("paragraph", "Check this figure"), ("paragraph", "Your town: Basel")]
 
 
+def test_a_form_that_its_xml_alone_draws_is_read_from_that():
+    template = b"""<template xmlns="http://www.xfa.org/schema/xfa-template/3.3/"><subform>
+      <draw><value><text>Application for a mooring</text></value></draw>
+      <draw presence="hidden"><value><text>Office only</text></value></draw>
+      <field><caption><value><exData><p xmlns="http://www.w3.org/1999/xhtml">Your <b>town</b></p></exData></value>
+      </caption>      <items><text>1</text></items></field></subform></template>"""
+    data = b"""<xfa:datasets xmlns:xfa="http://www.xfa.org/schema/xfa-data/1.0/"><list><a>no</a></list>
+      <xfa:data><form><Town>Basel & Riehen</Town><Empty/></form></xfa:data></xfa:datasets>"""
+    page = PdfPage(text(40, 500, "Please wait... or get Adobe Reader."))
+    document = Pdf([page], more={1001: stream(template), 1002: stream(data)})
+    document.catalog = "/NeedsRendering true /AcroForm << /XFA [(template) 1001 0 R (datasets) 1002 0 R] >>"
+    found = reading(document)
+    assert kinds(found) == [
+        ("paragraph", "Application for a mooring\nYour town"),
+        ("paragraph", "Town: Basel Riehen"),
+        ("furniture", "Please wait... or get Adobe Reader."),
+    ]
+    assert "only Adobe Reader" in found.warnings[0]
+    assert found.text[found.pages[0].start :] == found.text
+
+
 def test_attached_files_are_named():
     names = "/Names << /EmbeddedFiles << /Names [(data.csv) 1001 0 R] >> >>"
     more = {

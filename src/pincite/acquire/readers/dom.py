@@ -15,8 +15,8 @@ SKIPPED = words(
     "textarea nav footer aside rt rp annotation annotation-xml"
 )
 BLOCKS = words(
-    "address article blockquote body center dd details div dl dt fieldset figcaption figure form header hr html main "
-    "p section summary table caption thead tbody tfoot tr td th ul ol menu li h1 h2 h3 h4 h5 h6 pre"
+    "address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer form "
+    "header hr html legend main nav noframes p search section summary table caption thead tbody tfoot tr td th ul ol menu li h1 h2 h3 h4 h5 h6 pre xmp listing"
 )
 _HEADING = re.compile(r"h([1-6])$")
 _NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -47,9 +47,9 @@ class _Writer:
     marker: str = ""  # of the item that has just been opened
 
     def write(self, text: str | None) -> None:
-        """Add text to the block; its white space is one space."""
+        """Add text to the block; its white space is one space, hyphens that may be are none."""
         if text:
-            self.inline.append(re.sub(r"[ \t\r\n\f]+", " ", text))
+            self.inline.append(re.sub(r"[ \t\r\n\f]+", " ", text.replace("\xad", "")))
 
     def flush(self) -> None:
         """End the block: lines that a line break made stay lines, empty ones end a paragraph."""
@@ -202,7 +202,7 @@ def _start(writer: _Writer, node: Any, is_root: bool) -> bool:
         writer.add(Piece("heading", f"{'#' * level} {label}" if label else "", level, label))
     elif tag in SKIPPED:
         pass
-    elif tag == "pre":
+    elif tag in ("pre", "xmp", "listing"):
         writer.add(Piece("code", _raw(node), label=_language(node)))
     elif tag == "table" and not _is_layout(node):
         writer.add(Piece("table", _table(node)))
@@ -267,7 +267,7 @@ def _flat(node: Any) -> str:
             walk.skip_subtree()
         else:
             parts.append(inner.text or "")
-    return " ".join("".join(parts).split())
+    return " ".join("".join(parts).replace("\xad", "").split())
 
 
 def _raw(node: Any) -> str:

@@ -15,6 +15,7 @@ from pincite.acquire.readers.html_main import only_main
 from pincite.types import Reading, Scalar
 
 _TAG = re.compile(r"<!--|<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
+_CDATA = re.compile(r"(?<![/*]{2})<!\[CDATA\[(.*?)\]\]>", re.DOTALL)  # of XHTML; not in a comment of a script
 _RAW = frozenset({"script", "style", "noscript", "template"})
 _UNNESTED = words(  # void elements, and those whose end may be left out
     "area base br col embed hr img input link meta param source track wbr p li td th tr dt dd option thead tbody "
@@ -62,6 +63,8 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     for node in tree.iter("aside"):
         if _NOTE.search(f"{node.get('class', '')} {node.get('role', '')}"):
             node.tag = "div"
+    for node in tree.iterfind(".//blockquote//footer"):  # whose words they are
+        node.tag = "div"
     if hidden:
         metadata["hidden_text"] = hidden
     text, blocks = assembled(_main_pieces(tree, len(source)))
@@ -133,6 +136,8 @@ def _parsed(source: str) -> Any:
     from lxml import etree, html
 
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    if source.startswith("<?xml"):
+        source = _CDATA.sub(lambda match: entities.escape(match[1], quote=False), source)
     data = source.replace("\0", "\ufffd").encode("utf-8", "replace")
     try:
         return html.document_fromstring(data, parser=parser)

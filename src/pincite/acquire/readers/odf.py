@@ -1,9 +1,11 @@
-"""ODT and ODP: text and slides of OpenDocument, packed or as one flat XML file."""
+"""ODT and ODP: text, slides, charts and formulas of OpenDocument, packed or as one flat XML file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from pincite.acquire.package import Package
@@ -12,10 +14,12 @@ from pincite.acquire.readers.dom import Piece, assembled, list_line, paged, rows
 from pincite.acquire.readers.html_hidden import LEAST, points
 from pincite.acquire.readers.ooxml import protected
 from pincite.acquire.readers.xml import attribute, child, descendants, local, number, parse_xml
+from pincite.errors import SourceUndecodable
 from pincite.types import Reading, Scalar
 
 _SKIPPED = frozenset({"tracked-changes", "sequence-decls", "forms", "variable-decls", "settings", "notes", "desc"})
 _CONTENTS = frozenset({"table-of-content", "alphabetical-index", "illustration-index", "table-index"})
+_RUNNING = re.compile("(header|footer)(-|$)")  # and "header-left", "header-first"
 _WIDE = 1000  # most columns and rows that a repeated cell is written out for
 _LONG_CELL = 400  # characters of a cell on average: a table of longer ones only arranges the page
 _META = {  # of meta.xml: our name
@@ -25,12 +29,13 @@ _META = {  # of meta.xml: our name
 
 
 @dataclass(slots=True)
-class _Walk:
+class Walk:
     """What is known of the styles, and what has been written so far."""
 
     numbered: dict[str, set[int]]  # list style: its levels that show numbers
+    embedded: Callable[[str], Any]  # from the name of a part or an object to its root, None where there is none
     looks: dict[str, str] = field(default_factory=dict)  # style whose text cannot be seen, or slide: "hidden", "white"
-    inside: int = 0  # tables and frames, which may have a ground of their own
+    inside: int = 0  # frames, which may have a ground of their own
     hidden: int = 0  # characters that were left out
     pieces: list[Piece] = field(default_factory=list)
     boxes: list[Any] = field(default_factory=list)  # of the paragraph that is being written
@@ -66,9 +71,14 @@ class _Walk:
     def _cannot_be_seen(self, node: Any) -> bool:
         """Tell whether text is hidden, tiny, or white with no ground that is known; count it."""
         look = self.looks.get(attribute(node, "style-name"), "")
-        unseen = look == "hidden" or (look == "white" and not self.inside) or attribute(node, "display") == "none"
+        unseen = look == "hidden" or (look == "white" and self._is_bare(node)) or attribute(node, "display") == "none"
         self.hidden += len("".join("".join(node.itertext()).split())) if unseen else 0
         return unseen
+
+    def _is_bare(self, node: Any) -> bool:
+        """Tell whether nothing that is known is behind an element but the page."""
+        around = (self.looks.get(attribute(above, "style-name")) for above in node.iterancestors())
+        return not self.inside and "ground" not in around
 
     def blocks(self, container: Any) -> None:
         """Write the paragraphs, lists and tables inside an element."""
@@ -81,9 +91,16 @@ class _Walk:
         if name in ("p", "h"):
             self._paragraph(node, min(9, number(attribute(node, "outline-level"), 1)) if name == "h" else 0)
         elif name == "list":
-            self._list(node, "", 0)
+            self._list(node)
         elif name == "table":
             self._table(node)
+        elif name == "math":
+            said = next(descendants(node, "annotation"), node)
+            self.pieces.append(Piece("paragraph", " ".join("".join(said.itertext()).split())))
+        elif name == "object" and (root := self.embedded(attribute(node, "href"))) is not None:
+            follow, self.embedded = self.embedded, lambda _: None  # an object in an object may be itself
+            self.blocks([root])
+            self.embedded = follow
         elif name in _CONTENTS:
             self.pieces += [Piece("furniture", piece.text) for piece in self.apart(node)]
         elif name not in _SKIPPED:
@@ -99,32 +116,46 @@ class _Walk:
         elif text:
             self.title = self.title or (one_line(text) if attribute(node, "style-name") == "Title" else "")
             self.pieces.append(Piece("paragraph", text))
+        self._boxes(outer)
+
+    def _boxes(self, outer: list[Any]) -> None:
+        """Write what was anchored since ``outer`` was put aside."""
         boxes, self.boxes = self.boxes, outer
         self.inside += 1
         for box in boxes:
             self.blocks(box)
         self.inside -= 1
 
-    def _list(self, node: Any, style: str, level: int) -> None:
-        """Write a list, and those within, as one piece."""
-        lines = list(self._items(node, attribute(node, "style-name") or style, level))
+    def _list(self, node: Any) -> None:
+        """Write a list, and those within, as one piece, unless a heading or a table parts it."""
+        outer, self.boxes = self.boxes, []
+        lines: list[str] = []
+        for item in self._items(node, attribute(node, "style-name"), 0):
+            if isinstance(item, str):
+                lines.append(item)
+            else:
+                self.pieces.append(Piece("list", "\n".join(lines)))
+                lines = []
+                self.block(item, local(item))
         self.pieces.append(Piece("list", "\n".join(lines)))
+        self._boxes(outer)
 
-    def _items(self, node: Any, style: str, level: int) -> Iterator[str]:
+    def _items(self, node: Any, style: str, level: int) -> Iterator[Any]:
+        """Yield the lines of a list, and the elements in it that are blocks of their own."""
         count = 0
-        for item in node:
-            for inner in item if local(item) in ("list-item", "list-header") else ():
-                if local(inner) == "list":
-                    yield from self._items(inner, attribute(inner, "style-name") or style, min(level + 1, 9))
-                elif local(inner) in ("p", "h") and (text := _spaced(self.inline(inner))):
-                    count += 1
-                    is_numbered = level + 1 in self.numbered.get(style, ())
-                    yield list_line(text, f"{count}." if is_numbered else "-", level)
+        for inner in (inner for item in node if local(item) in ("list-item", "list-header") for inner in item):
+            if local(inner) == "list":
+                yield from self._items(inner, attribute(inner, "style-name") or style, min(level + 1, 9))
+            elif local(inner) != "p":
+                yield inner
+            elif not self._cannot_be_seen(inner) and (text := _spaced(self.inline(inner))):
+                count += 1
+                is_numbered = level + 1 in self.numbered.get(style, ())
+                yield list_line(text, f"{count}." if is_numbered else "-", level)
 
     def _table(self, node: Any) -> None:
         """Write a table, a row a line; one that only arranges the page as what is in its cells."""
-        self.inside += 1
-        rows = [row for row in descendants(node, "table-row") if _own(row, node)]
+        rows = [row for row in descendants(node, "table-row") if is_own(row, node)]
         cells = [[cell for cell in row if local(cell) in ("table-cell", "covered-table-cell")] for row in rows]
         size = sum(len("".join(cell.itertext())) for row in cells for cell in row)
         nested = next(descendants(node, "table"), None) is not None
@@ -135,7 +166,6 @@ class _Walk:
         else:
             lines = [text for row in cells for text in [rows_text([self._row(row)])] if text]
             self.pieces.append(Piece("table", "\n".join(lines)))
-        self.inside -= 1
 
     def _row(self, cells: list[Any]) -> list[str]:
         texts: list[str] = []
@@ -166,7 +196,7 @@ class _Walk:
         return pieces
 
 
-def _own(row: Any, table: Any) -> bool:
+def is_own(row: Any, table: Any) -> bool:
     """Tell whether a row is of the table itself, not of one within."""
     return next((above for above in row.iterancestors() if local(above) == "table"), None) is table
 
@@ -193,14 +223,15 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     Raises:
         SourceError: damaged, protected, or larger inside than is reasonable.
     """
-    content, meta, styles = _parts(data)
-    walk = _Walk(_numbered([content, styles]), _looks([styles, content]))
+    content, part = opened(data)
+    styles = part("styles.xml")
+    walk = Walk(_numbered([content, styles]), part, looks([styles, content]))
     body = child(content, "body")
-    metadata, title = _metadata(meta)
+    metadata, title = stated(part("meta.xml"))
     slides = child(body, "presentation") if body is not None else None
     if slides is None:
         walk.blocks(body if body is not None else ())
-        text, blocks = assembled(walk.take())
+        text, blocks = assembled([*walk.take(), *_furniture(walk, [styles, content])])
         pages: tuple[Any, ...] = ()
     else:
         walk.inside = 1
@@ -213,18 +244,50 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     return Reading(text, walk.title or title or heading or stem(name), blocks, pages, metadata)
 
 
-def _parts(data: bytes) -> tuple[Any, Any, Any]:
-    """Give content, metadata and styles; of a flat file they are one."""
+def opened(data: bytes) -> tuple[Any, Callable[[str], Any]]:
+    """Open a document.
+
+    Returns:
+        The root of its content, and what gives the root of another part: None where that is missing or damaged, as
+        the text is still readable. Of a flat file all parts are one.
+
+    Raises:
+        SourceError: as ``read``.
+    """
     if not data.startswith(b"PK"):
         root = parse_xml(data)
-        return root, root, root
+        return root, lambda name: root if name.endswith(".xml") else None
+    package = unlocked(data)
+    return parse_xml(package.read("content.xml"), "content.xml"), partial(optional, package)
+
+
+def unlocked(data: bytes) -> Package:
+    """Open a package, which must not be encrypted."""
     package = Package(data)
     if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise protected()
-    parts = (parse_xml(package.read(part), part) for part in ("meta.xml", "styles.xml") if part in package)
-    found = {local(root): root for root in parts}
-    content = parse_xml(package.read("content.xml"), "content.xml")
-    return content, found.get("document-meta"), found.get("document-styles")
+    return package
+
+
+def optional(package: Package, name: str) -> Any:
+    """Parse a part, or the content of an object; None when it is missing or damaged."""
+    name = name.removeprefix("./")
+    name = name if name.endswith(".xml") else f"{name}/content.xml"
+    try:
+        return parse_xml(package.read(name), name) if name in package else None
+    except SourceUndecodable:
+        return None
+
+
+def _furniture(walk: Walk, roots: list[Any]) -> list[Piece]:
+    """Write the headers and footers of the pages that the document uses, each text once."""
+    pages = [page for root in roots if root is not None for page in descendants(root, "master-page")]
+    mentions = ("master-page-name", "next-style-name")
+    used = {attribute(n, key) for root in roots if root is not None for n in root.iterdescendants() for key in mentions}
+    used |= {"Standard", *(attribute(page, "name") for page in pages[:1])}
+    parts = (part for page in pages if attribute(page, "name") in used for part in page)
+    texts = ("\n".join(piece.text for piece in walk.apart(part)) for part in parts if _RUNNING.match(local(part)))
+    return [Piece("furniture", text) for text in dict.fromkeys(texts)]
 
 
 def _numbered(roots: list[Any]) -> dict[str, set[int]]:
@@ -239,8 +302,15 @@ def _numbered(roots: list[Any]) -> dict[str, set[int]]:
     }
 
 
-def _looks(roots: list[Any]) -> dict[str, str]:
-    """Find the styles whose text cannot be seen, and those of hidden slides."""
+def looks(roots: list[Any]) -> dict[str, str]:
+    """Find the styles whose text cannot be seen, and those of hidden slides.
+
+    Args:
+        roots: parts with styles, those that others are based on first; None is skipped.
+
+    Returns:
+        By name: "hidden", "white" (hidden where nothing is behind it), "ground" (something is) or "slide".
+    """
     found: dict[str, str] = {}
     roots = [root for root in roots if root is not None]
     layouts = (layout for root in roots for layout in descendants(root, "page-layout-properties"))
@@ -250,20 +320,20 @@ def _looks(roots: list[Any]) -> dict[str, str]:
         name, look = attribute(style, "name"), found.get(attribute(style, "parent-style-name"), "")
         if page is not None and attribute(page, "visibility") == "hidden":
             look = "slide"
-        grounds = [attribute(part, "background-color") for part in style]
-        if any(ground not in ("", "transparent", "#ffffff") for ground in grounds):
-            look = ""
-        elif text is not None:
-            colour, size = attribute(text, "color").lower(), attribute(text, "font-size")
-            look = {"": look, "#ffffff": "white" if is_white else ""}.get(colour, "" if look == "white" else look)
-            is_hidden = attribute(text, "display") == "none" or points(size) <= LEAST
-            look = "hidden" if is_hidden else look
+        grounds = {attribute(part, "background-color") for part in style} - {"", "transparent", "#ffffff"}
+        colour = attribute(text, "color").lower() if text is not None else ""
+        if grounds or next(descendants(style, "background-image", "map"), None) is not None:
+            look = "ground"
+        elif colour and look in ("", "white"):
+            look = "white" if colour == "#ffffff" and is_white else ""
+        if text is not None and (attribute(text, "display") == "none" or points(attribute(text, "font-size")) <= LEAST):
+            look = "hidden"
         if look:
             found[name] = look
     return found
 
 
-def _metadata(root: Any) -> tuple[dict[str, Scalar], str]:
+def stated(root: Any) -> tuple[dict[str, Scalar], str]:
     """Give what the document states of itself, and its title."""
     holder = child(root, "meta")
     nodes = list(holder) if holder is not None else []
@@ -275,7 +345,7 @@ def _metadata(root: Any) -> tuple[dict[str, Scalar], str]:
     return found, one_line(values.get("title", ""))
 
 
-def _slide(walk: _Walk, page: Any) -> list[Piece]:
+def _slide(walk: Walk, page: Any) -> list[Piece]:
     """Write a slide, the object with its title first, and the speaker's notes."""
     shapes = [shape for shape in page if local(shape) not in ("notes", "forms", "animations")]
     for shape in sorted(shapes, key=lambda one: attribute(one, "class") != "title"):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from pincite.acquire.readers.base import stem
-from pincite.acquire.readers.pdf_columns import put_in_rows
 from pincite.acquire.readers.pdf_compose import Composer
 from pincite.acquire.readers.pdf_hidden import without_hidden
 from pincite.acquire.readers.pdf_layout import mark_furniture, mark_headings
-from pincite.acquire.readers.pdf_notes import metadata_of, notes_of, outline_of, stated_title
+from pincite.acquire.readers.pdf_notes import metadata_of, notes_of, outline_of, stated_title, xfa_of
 from pincite.acquire.readers.pdf_page import (
     GONE,
     MOST_CHARACTERS,
@@ -77,14 +76,20 @@ def read(
         outline = list(outline_of(document))
         metadata = metadata_of(document)
         title = stated_title(document)
+        drawn = xfa_of(document)
         unread = [number for number, page in enumerate(pages) if page.trouble in _RECOGNISABLE]
         if list_scans and unread:
             return [(number + 1, document.get_page_size(number)[0]) for number in unread]
     doubtful = _put_in(pages, scans or {}, metadata)
     warnings = [*_troubles(pages), *doubtful]
+    if drawn:
+        warnings.append(
+            "It is a form that only Adobe Reader draws: its texts and values are read without their places."
+        )
+        pages[0].notes[:0] = [(said, None) for said in drawn]
+        for line in chain.from_iterable(page.lines for page in pages):
+            line.kind, line.label = "furniture", "placeholder"
     mark_furniture(pages)
-    for page in pages:
-        put_in_rows(page)
     mark_tables(pages)
     mark_headings(pages, outline)
     composer = Composer(pages)

@@ -164,7 +164,8 @@ class Composer:
         """Write what forms and annotations say, and the furniture, as blocks of their own."""
         for said, annotation in page.notes:
             self._begin("paragraph", 0)
-            self._put(said, -1 - annotation)
+            self._page_start = self._length if self._page_start is None else self._page_start
+            self._put(said, None if annotation is None else -1 - annotation)
         for line in page.lines:
             if line.kind == "furniture":
                 self._begin("furniture", 0, line.label)

@@ -15,6 +15,13 @@ _MOST_NOTES = 2_000  # annotations of a page
 _MOST_OUTLINE = 20_000  # entries
 _MOST_ATTACHMENTS = 100
 _MOST_CHARACTERS = 100_000  # of one value
+_MOST_PACKETS = 100  # parts of an XFA form
+_XFA_TEXTS = (
+    "//*[local-name()='draw' or local-name()='caption']/*[local-name()='value']"
+    "/*[(local-name()='text' or local-name()='exData') and normalize-space() and"
+    " not(ancestor::*[@presence='hidden' or @presence='invisible' or @presence='inactive'])]"
+)
+_XFA_VALUES = "/*[local-name()='datasets']/*[local-name()='data']//*[not(*) and normalize-space()]"
 _BUTTON_FIELDS = (1,)  # a push button says nothing
 _OFF = ("", "Off")
 _DATE = re.compile(r"D?:?(\d{4})-?(\d\d)?-?(\d\d)?")
@@ -27,7 +34,7 @@ _FIELDS = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
 _DATES = {"CreationDate": "date", "ModDate": "modified"}
 
 
-def notes_of(page: Any, form: Any) -> list[tuple[str, int]]:
+def notes_of(page: Any, form: Any) -> list[tuple[str, int | None]]:
     """Give what the form fields and annotations of a page say, in order, each with its annotation's number.
 
     Args:
@@ -39,7 +46,7 @@ def notes_of(page: Any, form: Any) -> list[tuple[str, int]]:
     """
     import pypdfium2.raw as pdfium
 
-    found = []
+    found: list[tuple[str, int | None]] = []
     for number in range(min(_MOST_NOTES, pdfium.FPDFPage_GetAnnotCount(page))):
         annotation = pdfium.FPDFPage_GetAnnot(page, number)
         if not annotation:
@@ -66,6 +73,17 @@ def _field(form: Any, annotation: Any) -> str:
     return "" if value in _OFF else f"{name}: {value}" if name else value
 
 
+def _packet(document: Any, number: int) -> bytes:
+    """Give a part of a form's XML."""
+    import pypdfium2.raw as pdfium
+
+    size = ctypes.c_ulong()
+    pdfium.FPDF_GetXFAPacketContent(document, number, None, 0, size)
+    buffer = ctypes.create_string_buffer(size.value)
+    pdfium.FPDF_GetXFAPacketContent(document, number, buffer, size.value, size)
+    return buffer.raw[: size.value]
+
+
 def _utf16(function: Any, *arguments: Any) -> str:
     """Call a function of PDFium that fills a buffer with UTF-16."""
     size = min(function(*arguments, None, 0), 2 * _MOST_CHARACTERS)
@@ -74,6 +92,27 @@ def _utf16(function: Any, *arguments: Any) -> str:
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
     function(*arguments, buffer, size)
     return bytes(buffer)[:size].decode("utf-16-le", "replace").rstrip("\0")
+
+
+def xfa_of(document: Any) -> list[str]:
+    """Give what a form says whose pages only ask for Adobe Reader, which draws it from XML (XFA); [] for others.
+
+    The first string has the texts and captions in the template's order, the other the values as "name: value".
+    """
+    import pypdfium2.raw as pdfium
+    from lxml import etree
+
+    if pdfium.FPDF_GetFormType(document) != pdfium.FORMTYPE_XFA_FULL:
+        return []
+    parser = etree.XMLParser(recover=True, resolve_entities=False, load_dtd=False, no_network=True, remove_pis=True)
+    said: tuple[list[str], list[str]] = ([], [])
+    for number in range(min(_MOST_PACKETS, pdfium.FPDF_GetXFAPacketCount(document))):
+        root = etree.fromstring(_packet(document, number) or b"<none/>", parser)
+        for found, path in zip(said, (_XFA_TEXTS, _XFA_VALUES), strict=True) if root is not None else ():
+            for element in root.xpath(path):
+                name = f"{etree.QName(element).localname}: " if path == _XFA_VALUES else ""
+                found.append(name + " ".join(" ".join(element.itertext()).split()))
+    return ["\n".join(lines) for lines in said if lines]
 
 
 def outline_of(document: Any) -> Iterator[tuple[int, int, str]]:

@@ -81,7 +81,7 @@ class PageText:
 
     raw: str = ""
     lines: list[Line] = field(default_factory=list)
-    notes: list[tuple[str, int]] = field(default_factory=list)  # what forms and annotations say, by annotation number
+    notes: list[tuple[str, int | None]] = field(default_factory=list)  # of forms and annotations, by annotation number
     label: str = ""
     words: list[tuple[int, int, float, float, float, float]] = field(default_factory=list)  # recognised: span, box
     trouble: str = ""  # why it has less text than it should: "image", "unmapped", "damaged" or "long"
@@ -175,6 +175,12 @@ class Glyphs:
         self._pdfium.FPDFText_GetLooseCharBox(self._handle, index, box)
         return box.left, min(box.bottom, box.top), box.right, max(box.bottom, box.top)
 
+    def extent(self, index: int, cos: float, sin: float) -> tuple[float, float]:
+        """Give where that box starts and ends along a direction."""
+        x0, y0, x1, y1 = self.loose(index)
+        along = (x0 * cos + y0 * sin, x0 * cos + y1 * sin, x1 * cos + y0 * sin, x1 * cos + y1 * sin)
+        return min(along), max(along)
+
     def origin(self, index: int) -> tuple[float, float]:
         """Give the point on the base line where a character starts."""
         x, y = self._doubles[:2]
@@ -230,8 +236,8 @@ def upright_textpage(page: Any) -> Any:
 def characters(glyphs: Glyphs, count: int) -> str:
     """Give a page's characters as a string in which character k is PDFium's character k.
 
-    Surrogate pairs are one character and ``GONE``; marks of joined hyphens stay; letters of one glyph that are read from
-    the right, such as lam-alef, which PDFium gives in the order of display, are put in the order of reading.
+    Surrogate pairs are one character and ``GONE``; marks of joined hyphens stay; letters of one glyph that are read
+    from the right, such as lam-alef, which PDFium gives in the order of display, are put in the order of reading.
     """
     raw = glyphs.codes(count)
     if raw.isascii() and raw.isprintable():
@@ -338,23 +344,17 @@ def _line(page: int, words: list[tuple[int, int]], glyphs: Glyphs, frame: Frame)
     start, end = words[0][0], words[-1][1]
     cos, sin = math.cos(math.radians(style.angle)), math.sin(math.radians(style.angle))
     (x, y), (last_x, last_y) = glyphs.origin(start), glyphs.origin(end - 1)
-    edges = [
-        (ex, ey)
-        for x0, y0, x1, y1 in (glyphs.loose(start), glyphs.loose(end - 1))
-        for ex in (x0, x1)
-        for ey in (y0, y1)
-    ]
-    along = [ex * cos + ey * sin for ex, ey in edges]
+    (left, _), (_, right) = glyphs.extent(start, cos, sin), glyphs.extent(end - 1, cos, sin)
     shown_x, shown_y = frame.shown(x, y)
     width, height = frame.size
-    sparse = max(along[4:]) - min(along[:4]) > _SPARSE * style.size * (end - start)
+    sparse = right - left > _SPARSE * style.size * (end - start)
     return Line(
         page,
         start,
         end,
         style,
-        left=min(along[:4]),
-        right=max(along[4:]),
+        left=left,
+        right=right,
         base=y * cos - x * sin,
         last_base=last_y * cos - last_x * sin,
         x=shown_x / (width or 1),
@@ -368,12 +368,9 @@ def _gaps(
     words: list[tuple[int, int]], glyphs: Glyphs, direction: tuple[float, float], least: float
 ) -> list[tuple[int, int, float, float]]:
     """List the gaps between words that are wider than spaces: (end, next start, right edge, next left edge)."""
-    cos, sin = direction
     found = []
     for (_, end), (start, _) in pairwise(words):
-        (ax, ay, bx, by), (cx, cy, dx, dy) = glyphs.loose(end - 1), glyphs.loose(start)
-        right = max(x * cos + y * sin for x in (ax, bx) for y in (ay, by))
-        left = min(x * cos + y * sin for x in (cx, dx) for y in (cy, dy))
+        right, left = glyphs.extent(end - 1, *direction)[1], glyphs.extent(start, *direction)[0]
         if left - right > least:
             found.append((end, start, right, left))
     return found

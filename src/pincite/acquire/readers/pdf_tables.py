@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby, pairwise, takewhile
 from statistics import mean
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ _SAME_BASE = 0.35  # times the size: how far base lines of one row may be apart
 _MOST_ALONE = 3  # lines of one cell in a row, as where a cell is broken over several lines
 _MOST_MEAN = 40  # characters of a cell, on average over a table: more is prose in columns
 _SPARSE = 0.15  # share of the rows that may cross the space between two columns, as headings over several do
+_ON_BASE = 0.8  # share of a column's lines that stand on a base line of the columns before, where columns are drawn
+_NUMBERS = 0.6  # share of a column's lines that are numbers
 _LEADER = re.compile(r"\.{4}|\. \. \. ")
 
 
@@ -33,11 +36,14 @@ class Cell(NamedTuple):
 
 _Row = list[tuple[Line, list[Cell]]]
 """The lines on one base line, each with its cells."""
+_Stack = list[Line]
+"""Lines of which each stands on the base line of the one before, or lower."""
 
 
 def mark_tables(pages: Sequence[PageText]) -> None:
     """Mark the lines of tables: ``kind``, ``row`` (table, row, columns) and ``cells`` (column, start, end)."""
     for page in pages:
+        _put_in_rows(page)
         number = 0
         body = [line for line in page.lines if line.kind == "paragraph"]
         for run in _runs(_rows(page, body)):
@@ -49,6 +55,86 @@ def mark_tables(pages: Sequence[PageText]) -> None:
                     line.kind, line.row = "table", (number, index, len(columns))
                     line.cells = [(_column(cell, columns), cell.start, cell.end) for cell in cells]
             number += 1
+
+
+def _put_in_rows(page: PageText) -> None:
+    """Put the lines of tables that are drawn column by column in the order of rows, as a reader sees them.
+
+    PDFium gives lines as they are drawn: a column of a table is a paragraph, like one of a page in two columns, which
+    is to be read so. What tells them apart: a table's lines stand on the base lines of their neighbours, are short, and
+    in one column beside the first there are mostly numbers.
+    """
+    places = [at for at, line in enumerate(page.lines) if line.kind == "paragraph"]
+    found: list[Line] = []
+    columns: list[_Stack] = []
+    for stack in _stacks([page.lines[at] for at in places]):
+        before, inside, behind = _beside(columns, stack)
+        found += before
+        columns = [columns[0][len(before) :], *columns[1:], inside] if inside else columns
+        if behind:
+            found += _in_rows(page, columns)
+            columns = [behind]
+    found += _in_rows(page, columns)
+    for at, line in zip(places, found, strict=True):
+        page.lines[at] = line
+
+
+def _stacks(lines: Sequence[Line]) -> Iterator[_Stack]:
+    stack: _Stack = []
+    for line in lines:
+        up = stack and line.base > stack[-1].base + _SAME_BASE * line.style.size
+        if up or (stack and line.style.angle != stack[-1].style.angle):
+            yield stack
+            stack = []
+        stack.append(line)
+    if stack:
+        yield stack
+
+
+def _beside(columns: Sequence[_Stack], stack: _Stack) -> tuple[_Stack, _Stack, _Stack]:
+    """Give what stands above a stack of a column so far alone, and of the stack what is beside the columns, and not."""
+    first, *others = columns or [[]]
+    reach, top = _SAME_BASE * stack[0].style.size, stack[0].base
+    before = [] if others else list(takewhile(lambda line: line.base > top + reach, first))
+    beside = [first[len(before) :], *others]
+    bases = sorted(line.base for line in chain(*beside))
+    inside = list(takewhile(lambda line: bases and line.base > bases[0] - reach, stack))
+    aligned = sum(bisect(bases, line.base - reach) < bisect(bases, line.base + reach) for line in inside)
+    if len(inside) < 2 or aligned < _ON_BASE * len(inside) or stack[0].style.angle != first[0].style.angle:
+        return [], [], stack
+    short = all(mean(line.end - line.start for line in lines) <= _MOST_MEAN for lines in (inside, beside[0]))
+    apart = _is_column(inside) or all(map(_is_column, beside))  # else two tables side by side
+    return (before, inside, stack[len(inside) :]) if short and apart else ([], [], stack)
+
+
+def _is_column(lines: Sequence[Line]) -> bool:
+    """Tell whether there is one line, without a wide gap, on each base line."""
+    below = all(last.base - line.base > _SAME_BASE * line.style.size for last, line in pairwise(lines))
+    return below and not any(line.gaps for line in lines)
+
+
+def _in_rows(page: PageText, columns: Sequence[_Stack]) -> list[Line]:
+    """Give the lines row by row if they are a table's, else as they come."""
+    lines = list(chain(*columns))
+    if len(columns) < 2 or not any(_is_numeric(page, column) for column in columns[1:]):
+        return lines
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: -line.base):
+        if rows and rows[-1][0].base - line.base < _SAME_BASE * line.style.size:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    rows = [sorted(row, key=lambda line: line.left) for row in rows]
+    apart = all(last.right < line.left for row in rows for last, line in pairwise(row))
+    full = sum(len(row) > 1 for row in rows)
+    return list(chain(*rows)) if apart and full >= max(_LEAST_ROWS, len(rows) / 2) else lines
+
+
+def _is_numeric(page: PageText, column: _Stack) -> bool:
+    """Tell whether most lines below the first are numbers: no more letters than digits."""
+    said = [page.raw[line.start : line.end] for line in column[1:]]
+    numbers = sum(0 < sum(map(str.isdigit, cell)) >= sum(map(str.isalpha, cell)) for cell in said)
+    return numbers >= _NUMBERS * len(said)
 
 
 def _rows(page: PageText, lines: Sequence[Line]) -> Iterator[_Row]:

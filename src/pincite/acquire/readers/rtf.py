@@ -6,12 +6,13 @@ import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pincite.acquire.readers import rtf_words as known
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, assembled, join, rows_text
 from pincite.errors import SourceUndecodable
-from pincite.types import BlockKind, Reading, Scalar
+from pincite.types import BlockKind, Reading
 
 _HEADING = re.compile(r"heading ?([1-9])$")
 _TINY = 2  # half points
@@ -63,13 +64,11 @@ class _Scan:
         self.pieces: list[Piece] = []
         self.behind: list[Piece] = []  # notes, comments, furniture
         self.notes = 0
-        self.title = ""
-        self.metadata: dict[str, Scalar] = {}
+        self.info: dict[str, str] = {}  # what the document states of itself
         self.left_out = {"hidden_text": 0, "deleted_text": 0}
         self.colours = known.colours(data)
-        self.has_grounds = (
-            b"cbpat" in data or b"\\cb" in data
-        )  # of cells or paragraphs; which text stands on them is not simply told
+        # Of cells or paragraphs; which text stands on them is not simply told.
+        self.has_grounds = b"cbpat" in data or b"\\cb" in data
 
     def run(self) -> None:
         """Read all tokens; a file that ends early ends all its groups."""
@@ -142,7 +141,7 @@ class _Scan:
         ended, self.format = self.format, self.stack.pop()
         if ended.sink != self.format.sink and ended.sink == len(self.sinks) - 1:
             sink = self.sinks.pop()
-            _ENDS.get(sink.kind, _ignore)(self, "".join(sink.parts))
+            self._ended(sink.kind, "".join(sink.parts))
         elif self.sinks[ended.sink].kind == "styles":
             self._end_style()
 
@@ -166,6 +165,8 @@ class _Scan:
             self.format = replace(self.format, skipped=True)
         elif word in known.CHARACTERS:
             self._text(known.CHARACTERS[word])
+        elif word in _LOOKS:
+            self.format = replace(self.format, **_LOOKS[word](self, value))
         elif word in _WORDS:
             _WORDS[word](self, value)
 
@@ -194,27 +195,6 @@ class _Scan:
             return
         self.format = replace(self.format, page=self.default_page)
 
-    def hide(self, value: int | None) -> None:
-        """Switch hidden text on, or off with 0."""
-        self.format = replace(self.format, hidden=value != 0)
-
-    def delete(self, value: int | None) -> None:
-        """Switch deleted text on, or off with 0."""
-        self.format = replace(self.format, deleted=value != 0)
-
-    def set_colour(self, value: int | None) -> None:
-        """Choose the colour of the text."""
-        self.format = replace(self.format, white=value in self.colours)
-
-    def set_size(self, value: int | None) -> None:
-        """Choose the size, in half points."""
-        self.format = replace(self.format, tiny=value is not None and value <= _TINY)
-
-    def plain(self, _: int | None) -> None:
-        """Put the properties of characters back."""
-        seen = {"hidden": False, "deleted": False, "white": False, "ground": False, "tiny": False}
-        self.format = replace(self.format, page=self.default_page, **seen)
-
     def begin_paragraph(self, _: int | None) -> None:
         """Put the properties of the paragraph back."""
         self.style = self.level = 0
@@ -225,14 +205,6 @@ class _Scan:
         self.level = (value or 0) + 1 if 0 <= (value or 0) < 9 else 0
         if self.sinks[self.format.sink].kind == "styles":
             self.levels[self.style] = self.level
-
-    def set_style(self, value: int | None) -> None:
-        """Name the style of the paragraph, or the one that is being defined."""
-        self.style = value or 0
-
-    def enter_table(self, _: int | None) -> None:
-        """Put the paragraph into a table."""
-        self.in_table = True
 
     def end_paragraph(self, _: int | None) -> None:
         """End a paragraph."""
@@ -286,26 +258,23 @@ class _Scan:
             self.pieces.append(Piece(kind, text))
             self.rows = []
 
-    def end_note(self, text: str) -> None:
-        """Keep a note for the end, and refer to it."""
-        self.notes += 1
-        self.sinks[self.format.sink].parts.append(f"[^{self.notes}]")
-        self.behind.append(Piece("paragraph", f"[^{self.notes}]: {known.shown(text)}"))
-
-    def end_comment(self, text: str) -> None:
-        """Keep a comment for the end."""
-        self.behind.append(Piece("paragraph", f"Comment: {known.shown(text)}"))
-
-    def end_furniture(self, text: str) -> None:
-        """Keep a header or footer for the end."""
-        if known.shown(text):
-            self.behind.append(Piece("furniture", known.shown(text)))
-
-    def end_marker(self, text: str) -> None:
-        """Put what stands before an item of a list where it stands."""
-        marker = text.strip()
-        if marker:
-            self.sinks[self.format.sink].parts.append(f"{marker}\u0001")
+    def _ended(self, kind: str, text: str) -> None:
+        """Keep what a destination of its own held; text that only defines something is dropped."""
+        said = known.shown(text)
+        if kind == "styles":
+            self.begin_paragraph(None)
+        elif kind == "note":
+            self.notes += 1
+            self.sinks[self.format.sink].parts.append(f"[^{self.notes}]")
+            self.behind.append(Piece("paragraph", f"[^{self.notes}]: {said}"))
+        elif kind == "comment":
+            self.behind.append(Piece("paragraph", f"Comment: {said}"))
+        elif kind == "furniture":
+            self.behind.append(Piece("furniture", said))
+        elif kind == "marker" and text.strip():
+            self.sinks[self.format.sink].parts.append(f"{text.strip()}\u0001")
+        elif kind.startswith("info ") and said:
+            self.info.setdefault(kind[5:], one_line(said, 1000))
 
     def _end_style(self) -> None:
         """Learn from the name of a style, which ends its definition, whether it is a heading."""
@@ -317,50 +286,26 @@ class _Scan:
             self.style = 0
         parts.clear()
 
-    def end_styles(self, _: str) -> None:
-        """Begin the body as if no style had been named."""
-        self.begin_paragraph(None)
 
-    def end_info(self, text: str, name: str) -> None:
-        """Keep what the document states of itself."""
-        value = one_line(known.joined(text), 1000)
-        if name == "title" and any(char.isalnum() for char in value):
-            self.title = one_line(value)
-        elif value and name != "title":
-            self.metadata[name] = value
-
-
-def _ignore(_: _Scan, text: str) -> None:
-    """Drop the text of a destination that only defines something."""
-
-
-_ENDS: dict[str, Callable[[_Scan, str], None]] = {
-    "styles": _Scan.end_styles,
-    "note": _Scan.end_note,
-    "comment": _Scan.end_comment,
-    "furniture": _Scan.end_furniture,
-    "marker": _Scan.end_marker,
-    "info title": lambda scan, text: scan.end_info(text, "title"),
-    "info author": lambda scan, text: scan.end_info(text, "author"),
-    "info subject": lambda scan, text: scan.end_info(text, "subject"),
-    "info keywords": lambda scan, text: scan.end_info(text, "keywords"),
+_PLAIN = {"hidden": False, "deleted": False, "white": False, "ground": False, "tiny": False}
+_LOOKS: dict[str, Callable[[_Scan, int | None], dict[str, Any]]] = {  # what a control word changes of the format
+    "uc": lambda scan, value: {"fallback": min(9, max(0, value or 0))},
+    "v": lambda scan, value: {"hidden": value != 0},
+    "deleted": lambda scan, value: {"deleted": value != 0},
+    "cf": lambda scan, value: {"white": value in scan.colours},
+    "fs": lambda scan, value: {"tiny": value is not None and value <= _TINY},
+    "highlight": lambda scan, value: {"ground": bool(value)},
+    "plain": lambda scan, value: {"page": scan.default_page, **_PLAIN},
 }
 _WORDS: dict[str, Callable[[_Scan, int | None], None]] = {
     "u": _Scan.unicode,
-    "uc": lambda scan, value: setattr(scan, "format", replace(scan.format, fallback=min(9, max(0, value or 0)))),
     "f": _Scan.set_font,
     "fcharset": _Scan.define_font,
     "ansicpg": _Scan.set_page,
-    "v": _Scan.hide,
-    "cf": _Scan.set_colour,
-    "fs": _Scan.set_size,
-    "highlight": lambda scan, value: setattr(scan, "format", replace(scan.format, ground=bool(value))),
-    "deleted": _Scan.delete,
-    "plain": _Scan.plain,
     "pard": _Scan.begin_paragraph,
-    "s": _Scan.set_style,
+    "s": lambda scan, value: setattr(scan, "style", value or 0),
     "outlinelevel": _Scan.set_level,
-    "intbl": _Scan.enter_table,
+    "intbl": lambda scan, value: setattr(scan, "in_table", True),
     **dict.fromkeys(("par", "sect", "page"), _Scan.end_paragraph),
     **dict.fromkeys(("cell", "nestcell"), _Scan.end_cell),
     **dict.fromkeys(("row", "nestrow"), _Scan.end_row),
@@ -391,5 +336,7 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     scan.run()
     text, blocks = assembled([*scan.pieces, *sorted(scan.behind, key=lambda piece: piece.kind == "furniture")])
     heading = next((block.label for block in blocks if block.kind == "heading"), "")
-    metadata = scan.metadata | {key: count for key, count in scan.left_out.items() if count}
-    return Reading(text, scan.title or heading or stem(name), blocks, metadata=metadata)
+    title = scan.info.pop("title", "")
+    title = one_line(title) if any(char.isalnum() for char in title) else heading
+    metadata = scan.info | {key: count for key, count in scan.left_out.items() if count}
+    return Reading(text, title or stem(name), blocks, metadata=metadata)

@@ -17,14 +17,17 @@ CHARSETS = {  # \fcharset: code page
 CHARACTERS = {
     "tab": " ", "line": "\n", "emdash": "—", "endash": "–", "emspace": " ", "enspace": " ", "qmspace": " ",
     "bullet": "•", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”",
+    "me": " ", "mnum": " ", "mden": "/", "msup": "^", "msub": "_", "mrad": " √",  # between the parts of a formula
 }  # fmt: skip
 SYMBOLS = {b"~": "\u00a0", b"_": "-", b"\\": "\\", b"{": "{", b"}": "}", b"\r": "\n", b"\n": "\n"}
 SKIPPED = words(  # destinations that hold no text of the document
     "colortbl filetbl pict objdata themedata colorschememapping datastore listtable listoverridetable revtbl rsidtbl "
     "generator fldinst bkmkstart bkmkend xe tc sp shprslt nonshppict private latentstyles xmlnstbl formfield ftnsep "
-    "ftnsepc aftnsep aftnsepc pnseclvl template panose falt operator company manager vern hlinkbase doccomm userprops"
+    "ftnsepc aftnsep aftnsepc pnseclvl template panose falt operator company manager vern hlinkbase doccomm userprops "
+    "mctrlpr mdpr mfpr mssuppr mssubpr mssubsuppr msprepr maccpr mbarpr mboxpr mborderboxpr meqarrpr mfuncpr mgroupchrpr "
+    "mlimlowpr mlimupppr mmpr mnarypr mphantpr mradpr mrpr margpr momathparapr mmathpr mmathpict"
 )
-SHOWN = words("shpinst shptxt shpgrp shppict result fldrslt")  # starred or not, their text is the document's
+SHOWN = words("shpinst shptxt shpgrp shppict result fldrslt momath momathpara")  # starred or not, it is text
 DESTINATIONS = {
     "fonttbl": "fonts", "stylesheet": "styles", "footnote": "note", "annotation": "comment", "listtext": "marker",
     "pntext": "marker", "info": "info", **{word: f"info {word}" for word in ("title", "author", "subject", "keywords")},

@@ -2,52 +2,35 @@
 
 from __future__ import annotations
 
-import datetime
 import io
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby
+from html import unescape
 from typing import Any, NamedTuple
 
 from pincite.acquire.package import Budget
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, paged
-from pincite.acquire.readers.ooxml import OLE, Parts, protected
-from pincite.acquire.readers.xml import (
-    attribute,
-    child,
-    descendants,
-    number,
-    parse_xml,
-    require_whole,
-    text_of,
-    value_of,
-)
+from pincite.acquire.readers.ods import read_sheets
+from pincite.acquire.readers.ooxml import OLE, Parts, chart_texts, lines_of, protected
+from pincite.acquire.readers.sheet_text import CELLS, FIX, HIDDEN, RESAVE, Line, column_of, tables, written
+from pincite.acquire.readers.xml import attribute, child, descendants, number, parse_xml, text_of, value_of
 from pincite.errors import SourceTooLarge, SourceUndecodable
-from pincite.types import Reading
+from pincite.types import Reading, Scalar
 
-_CELLS = 5_000_000  # of a sheet's rectangle, empty ones too: the library that reads it holds them all
 _SPARSE_BYTES = 32 << 20  # of the XML of a sheet with a larger rectangle, which is read cell by cell
-_CELL = re.compile(rb'<(?:\w+:)?c\s(?:[^<>]*?\s)?r="([A-Z]{1,3})(\d{1,7})"')
+_CELL = re.compile(rb'<(?:\w+:)?c\s(?:[^<>]*?\s)?r="([A-Z]{1,3})(\d{1,9})"')
 _TAIL = 1 << 10  # bytes: an element that begins at the end of one part of a stream ends in the next
 _Sheet = tuple[str, bool, list[Piece]]
 """Its name, whether it is hidden, and what is in it."""
-_HIDDEN = "hidden cells"
 _ROW_TAG = re.compile(rb'<(?:\w+:)?row\s([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
 _COLUMN_TAG = re.compile(rb'<(?:\w+:)?col\s([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
+_RUNNING = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>([^<]*)<")
+_CODES = re.compile(r'&(?:"[^"]*"|\d+|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|[A-Z])')  # what they say but text
+_FILEPASS = re.compile(rb"\x09\x08[\x08\x10]\x00\x00[\x05\x06]\x05\x00.{4,12}\x2f\x00[\x04\x06\x36]\x00", re.DOTALL)
 _STYLED = re.compile(rb'<(?:\w+:)?c\s[^<>]*?\br="([A-Z]{1,3})(\d{1,7})"[^<>]*?\bs="(\d{1,6})"')
-_FIX = "Save the part that matters as a file of its own, or as CSV."
-
-
-class _Row(NamedTuple):
-    """A row that is not empty."""
-
-    number: int  # from 1
-    order: int  # of the rows that are seen
-    first: int  # columns, from 1
-    last: int
-    line: str
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
@@ -68,12 +51,9 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     Raises:
         SourceError: damaged, protected, or larger than is reasonable; the rectangle of a sheet counts.
     """
-    book = None if data.startswith(OLE) else _checked(data)
-    if book is None and "EncryptedPackage".encode("utf-16-le") in data:
-        raise protected()
-    title, metadata = book.parts.properties() if book else ("", {})
-    found = list(_cell_by_cell(book) if book and book.wide else _sheets(data, book))
-    cells = sum(piece.text.count("\n") + 1 for *_, content in found for piece in content if piece.label == _HIDDEN)
+    title, metadata, opened = _opened(data)
+    found = list(opened)
+    cells = sum(piece.text.count("\n") + 1 for *_, content in found for piece in content if piece.label == HIDDEN)
     metadata |= {"hidden_cells": cells} if cells else {}
     hidden = [label for label, is_hidden, _ in found if is_hidden]
     if hidden:
@@ -91,6 +71,21 @@ def _pieces(label: str, is_hidden: bool, content: list[Piece]) -> Iterator[Piece
 # --- what may be opened
 
 
+def _opened(data: bytes) -> tuple[str, dict[str, Scalar], Iterable[_Sheet]]:
+    """Give the title ("" if it has none), what the document states of itself, and its sheets."""
+    if data.startswith(OLE):
+        if "EncryptedPackage".encode("utf-16-le") in data or _FILEPASS.search(data):
+            raise protected()
+        return "", {}, _sheets(data, None)
+    if data.lstrip()[:1] == b"<":
+        return read_sheets(data)
+    parts = Parts(data)
+    if any(name in parts.package for name in ("META-INF/manifest.xml", "content.xml")):
+        return read_sheets(data)
+    book = _checked(parts)
+    return *parts.properties(), _cell_by_cell(book) if book.wide else _sheets(data, book)
+
+
 class _Book(NamedTuple):
     """A package that may be opened."""
 
@@ -99,21 +94,14 @@ class _Book(NamedTuple):
     wide: set[str]  # parts of sheets whose rectangle is too large
 
 
-def _checked(data: bytes) -> _Book:
-    """Open the package, and refuse what inflates to too much before anybody else opens it."""
-    parts = Parts(data)
-    if "META-INF/manifest.xml" in parts.package and b"encryption-data" in parts.package.read("META-INF/manifest.xml"):
-        raise protected()
-    for member in parts.package.members:
-        if member.filename == "content.xml":  # of ODS: where it ends early, the library waits for the rest forever
-            require_whole(parts.package.chunks(member), "Its part content.xml")
-    parts.package.budget = Budget()
+def _checked(parts: Parts) -> _Book:
+    """Refuse a package that inflates to too much before anybody else opens it."""
     paths = _sheet_parts(parts)
     sheets = set(paths.values())
     wide = {
         member.filename
         for member in parts.package.members
-        if _rectangle(parts.package.chunks(member), member.filename in sheets) > _CELLS
+        if _rectangle(parts.package.chunks(member), member.filename in sheets) > CELLS
     }
     parts.package.budget = Budget()  # what follows reads again what has been counted
     return _Book(parts, paths, wide)
@@ -130,45 +118,35 @@ def _rectangle(chunks: Iterable[bytes], is_sheet: bool) -> int:
             columns |= {column for column, _ in found}
             rows |= {row for _, row in found}
             tail = part[-_TAIL:]
-    heights, widths = [int(row) for row in rows], [_column(column.decode()) for column in columns]
+    heights, widths = [int(row) for row in rows], [column_of(column.decode()) for column in columns]
     return (max(heights) - min(heights) + 1) * (max(widths) - min(widths) + 1) if rows else 0
-
-
-def _column(letters: str) -> int:
-    """Give the number of a column, from 1."""
-    value = 0
-    for letter in letters:
-        value = 26 * value + ord(letter) - 64
-    return value
-
-
-def _letters(column: int) -> str:
-    """Name a column by its number, from 1."""
-    text = ""
-    while column > 0:
-        column, rest = divmod(column - 1, 26)
-        text = chr(65 + rest) + text
-    return text
 
 
 # --- sheets
 
 
-def _sheets(data: bytes, book: _Book | None) -> Iterator[_Sheet]:
+def _sheets(data: bytes, book: _Book | None) -> Iterable[_Sheet]:
     """Give each sheet's name, whether it is hidden, and what is in it."""
     from python_calamine import CalamineError, SheetTypeEnum, SheetVisibleEnum, load_workbook
 
+    found = []
     try:
         opened = load_workbook(io.BytesIO(data))
         for about in opened.sheets_metadata:
+            path = book.paths.get(about.name, "") if book else ""
+            content = []
             if about.typ == SheetTypeEnum.WorkSheet:
-                unseen = _unseen(book.parts, book.paths[about.name]) if book and about.name in book.paths else None
-                content = list(_tables(opened.get_sheet_by_name(about.name), unseen))
-                if book and about.name in book.paths:
-                    content += _comments(book.parts, book.paths[about.name])
-                yield about.name, about.visible != SheetVisibleEnum.Visible, content
+                cells = opened.get_sheet_by_name(about.name)
+                left = cells.start[1] + 1 if cells.start else 1
+                content = [*tables(_lines(cells, left, _unseen(book.parts, path) if book and path else None), left)]
+            content += _beside(book.parts, path) if book and path else []
+            if content or about.typ == SheetTypeEnum.WorkSheet:
+                found.append((about.name, about.visible != SheetVisibleEnum.Visible, content))
     except (CalamineError, ValueError, OSError, OverflowError) as error:
-        raise _refused(error, is_package=book is not None) from error
+        if book is None or not book.paths:
+            raise _refused(error, is_package=book is not None) from error
+        return _cell_by_cell(book)
+    return found
 
 
 def _refused(error: Exception, is_package: bool) -> SourceUndecodable | SourceTooLarge:
@@ -176,54 +154,18 @@ def _refused(error: Exception, is_package: bool) -> SourceUndecodable | SourceTo
     if "assword" in reason:
         return SourceUndecodable("It is protected by a password.", fix="Save it without a password, and add that.")
     if is_package and "detect" in reason:  # so it also calls an ODS that says it has a billion cells
-        return SourceTooLarge("It is no whole spreadsheet, or has more cells than can be read.", fix=_FIX)
-    fix = "Open it in the program that made it, save it again, and add that."
-    return SourceUndecodable(f"It is damaged: {reason}.", fix=fix)
+        return SourceTooLarge("It is no whole spreadsheet, or has more cells than can be read.", fix=FIX)
+    return SourceUndecodable(f"It is damaged: {reason}.", fix=RESAVE)
 
 
-def _rows(sheet: Any, left: int, unseen: _Unseen | None, out: list[str]) -> Iterator[_Row]:
-    """Write the rows of a sheet that are not empty; its iterator begins at row 1 and column ``left``.
-
-    Cells that cannot be seen go to ``out``.
-    """
-    order = 0
-    for index, values in enumerate(sheet.iter_rows()):
-        cells = [_written(value) for value in values]
-        for at, cell in enumerate(cells) if unseen else ():
-            if cell and unseen and unseen.holds(index + 1, left + at):
-                out.append(f"{_letters(left + at)}{index + 1}: {cell}")
-                cells[at] = ""
-        order += not (unseen and index + 1 in unseen.rows)
-        filled = [place for place, cell in enumerate(cells) if cell]
-        if filled:
-            line = f"| {' | '.join(cells[: filled[-1] + 1])} |"
-            yield _Row(index + 1, order, left + filled[0], left + filled[-1], line)
-
-
-def _written(value: Any) -> str:
-    """Write a value: numbers with all their digits and no more, times as ISO 8601, text on one line."""
-    if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(" ")
-    return " ".join(str(value).split())
-
-
-def _tables(sheet: Any, unseen: _Unseen | None) -> Iterator[Piece]:
-    """Make a table of each run of rows without an empty row between; what cannot be seen comes last, as furniture."""
-    left = sheet.start[1] + 1 if sheet.start else 1
-    out: list[str] = []
-    for _, run in groupby(enumerate(_rows(sheet, left, unseen, out)), key=lambda pair: pair[1].order - pair[0]):
-        members = [row for _, row in run]
-        first = min(row.first for row in members)
-        corner = f"{_letters(first)}{members[0].number}"
-        other = f"{_letters(max(row.last for row in members))}{members[-1].number}"
-        margin = len("|  ") * (first - left)  # of columns that are empty in the whole table
-        yield Piece("table", "\n".join(row.line[margin:] for row in members), label=f"{corner}:{other}")
-    if out:
-        yield Piece("furniture", "\n".join(out), label=_HIDDEN)
+def _lines(sheet: Any, left: int, unseen: _Unseen | None) -> Iterator[Line]:
+    """Write the rows of a sheet; its iterator begins at row 1 and column ``left``."""
+    for row, values in enumerate(sheet.iter_rows(), 1):
+        is_seen = not (unseen and row in unseen.rows)
+        if values.count("") < len(values) or not is_seen:
+            cells = ["" if value == "" else written(value) for value in values]
+            places = range(len(cells)) if unseen else ()
+            yield Line(row, is_seen, cells, {at for at in places if unseen and unseen.holds(row, left + at)})
 
 
 # --- what the library does not give: what cannot be seen, comments, and sheets with a cell in each corner
@@ -255,7 +197,7 @@ def _unseen(parts: Parts, path: str) -> _Unseen | None:
             found.columns.update(range(ends[0], min(ends[-1], 16_384) + 1) if ends else ())
         for letters, row, style in _STYLED.findall(seen) if styles else ():
             if style in styles:
-                found.cells.add((int(row), _column(letters.decode())))
+                found.cells.add((int(row), column_of(letters.decode())))
     if b"<autoFilter" in marks:
         found.rows.clear()
     if marks - {b"<autoFilter"}:  # these may colour the ground
@@ -286,6 +228,10 @@ def _is_white(colour: Any) -> bool:
     return attribute(colour, "rgb")[-6:].upper() == "FFFFFF" or attribute(colour, "theme") == "0"
 
 
+def _inner_of(node: Any, name: str) -> Iterable[Any]:
+    return descendants(node, name) if node is not None else ()
+
+
 def _inner(node: Any) -> list[Any]:
     """Give the elements inside one that may not be there."""
     return list(node) if node is not None else []
@@ -304,8 +250,12 @@ def _sheet_parts(parts: Parts) -> dict[str, str]:
     return found
 
 
-def _comments(parts: Parts, path: str) -> Iterator[Piece]:
-    """Write the comments of a sheet: of a thread each one, of the copy that old programs see none."""
+def _beside(parts: Parts, path: str) -> Iterator[Piece]:
+    """Write what is beside the cells of a sheet.
+
+    Comments: of a thread each one, of the copy that old programs see none. What is drawn on it: of a chart its texts,
+    as its values are those of cells. Headers and footers of its pages are furniture.
+    """
     threads = parts.related(path, "threadedComment")
     for part in threads or parts.related(path, "comments"):
         root = parts.optional(part)
@@ -313,6 +263,20 @@ def _comments(parts: Parts, path: str) -> Iterator[Piece]:
             text = "".join(text_of(inner) for inner in descendants(node, "t", "text")).strip()
             if text:
                 yield Piece("paragraph", f"Comment ({attribute(node, 'ref')}): {text}")
+    for drawing in parts.related(path, "drawing"):
+        for body in _inner_of(parts.optional(drawing), "txBody"):
+            yield Piece("paragraph", "\n".join(lines_of(body)))
+        for chart in parts.related(drawing, "chart"):
+            title, others = chart_texts(parts.xml(chart))
+            yield Piece("paragraph", "\n".join([title, *others]).strip())
+    yield from _furniture(parts, path)
+
+
+def _furniture(parts: Parts, path: str) -> Iterator[Piece]:
+    """Write the headers and footers of a sheet's pages, each text once, without the codes of their looks."""
+    end = b"".join(deque(parts.package.chunks(path), maxlen=2))
+    texts = (_CODES.sub(" ", unescape(text.decode("utf-8", "replace"))) for text in _RUNNING.findall(end))
+    yield from (Piece("furniture", line) for line in dict.fromkeys(" ".join(text.split()) for text in texts))
 
 
 def _cell_by_cell(book: _Book) -> Iterator[_Sheet]:
@@ -320,15 +284,20 @@ def _cell_by_cell(book: _Book) -> Iterator[_Sheet]:
     package = book.parts.package
     strings = []
     if "xl/sharedStrings.xml" in package:
-        items = book.parts.xml("xl/sharedStrings.xml")
+        items = parse_xml(_small(package.read("xl/sharedStrings.xml"), "shared text"))
         strings = [" ".join("".join(text_of(t) for t in descendants(item, "t")).split()) for item in items]
     for label, path in book.paths.items():
-        data = package.read(path)
-        if len(data) > _SPARSE_BYTES:
-            raise SourceTooLarge(f"Its sheet {one_line(label)!r} spans more than {_CELLS:,} cells.", fix=_FIX)
+        data = _small(package.read(path), f"sheet {one_line(label)!r}")
         stored = ((attribute(cell, "r"), _stored(cell, strings)) for cell in descendants(parse_xml(data), "c"))
         lines = [f"{place}: {value}" for place, value in stored if value]
-        yield label, False, [Piece("list", "\n".join(lines)), *_comments(book.parts, path)]
+        yield label, False, [Piece("list", "\n".join(lines)), *_beside(book.parts, path)]
+
+
+def _small(data: bytes, name: str) -> bytes:
+    """Refuse what is too large to be held as a tree."""
+    if len(data) > _SPARSE_BYTES:
+        raise SourceTooLarge(f"Its {name} spans more than {CELLS:,} cells, or is too large.", fix=FIX)
+    return data
 
 
 def _stored(cell: Any, strings: list[str]) -> str:

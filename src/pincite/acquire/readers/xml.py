@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pincite.errors import SourceUndecodable
@@ -44,31 +44,6 @@ def _bounded(root: Any, name: str) -> Any:
     if _is_deeper(root, _DEPTH):
         raise SourceUndecodable(f"{name} is nested more than {_DEPTH} levels deep.", fix=_RESAVE)
     return root
-
-
-def require_whole(chunks: Iterable[bytes], name: str) -> None:
-    """Refuse XML that is not well-formed before a library sees it that would look for its end forever.
-
-    Args:
-        chunks: the document, in parts of any size; it is not kept.
-        name: what it is, for people.
-
-    Raises:
-        SourceUndecodable: it is not well-formed, or declares entities.
-    """
-    from xml.parsers import expat
-
-    def refuse(*_: object) -> None:
-        raise ValueError("it declares entities")
-
-    parser = expat.ParserCreate()
-    parser.EntityDeclHandler = refuse
-    try:
-        for chunk in chunks:
-            parser.Parse(chunk, False)
-        parser.Parse(b"", True)
-    except (expat.ExpatError, ValueError) as error:
-        raise SourceUndecodable(f"{name} is damaged: {error}.", fix=_RESAVE) from error
 
 
 def _is_deeper(root: Any, limit: int) -> bool:
