@@ -370,3 +370,23 @@ def test_a_table_with_headings_of_columns_is_one_whatever_its_cells_hold():
     parts = "<ul><li>wheel</li><li>door</li></ul>"
     body = f"<table><tr><th>Name</th><th>Parts</th></tr><tr><td>Car</td><td>{parts}</td></tr></table>"
     assert page(body).text == "| Name | Parts |\n| Car | wheel door |"
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("<blockquote>Be.<footer>Ann</footer></blockquote>", "Be.\n\nAnn"),
+        ("one<dialog>two</dialog>three", "one\n\ntwo\n\nthree"),
+        ("<xmp>a  <b></xmp>c", "a  <b>\n\nc"),
+        ("<p>Donau&shy;dampf&shy;schiff</p><h2>Schiff&shy;fahrt</h2>", "Donaudampfschiff\n\n## Schifffahrt"),
+    ],
+)
+def test_markup_that_few_pages_have(body, wanted):
+    assert page(body).text == wanted
+
+
+def test_character_data_of_xhtml():
+    source = (
+        '<?xml version="1.0"?><html><body><p>a <![CDATA[<b> & c]]></p><script>//<![CDATA[x//]]></script></body></html>'
+    )
+    assert read(source.encode(), "a.xhtml", "text/html").text == "a <b> & c"

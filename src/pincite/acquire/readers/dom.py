@@ -16,7 +16,8 @@ SKIPPED = words(
 )
 BLOCKS = words(
     "address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer form "
-    "header hr html legend main nav noframes p search section summary table caption thead tbody tfoot tr td th ul ol menu li h1 h2 h3 h4 h5 h6 pre xmp listing"
+    "header hr html legend main nav noframes p search section summary table caption thead tbody tfoot tr td th ul ol "
+    "menu li h1 h2 h3 h4 h5 h6 pre xmp listing"
 )
 _HEADING = re.compile(r"h([1-6])$")
 _NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
