@@ -81,14 +81,7 @@ def read(
         if list_scans and unread:
             return [(number + 1, document.get_page_size(number)[0]) for number in unread]
     doubtful = _put_in(pages, scans or {}, metadata)
-    warnings = [*_troubles(pages), *doubtful]
-    if drawn:
-        warnings.append(
-            "It is a form that only Adobe Reader draws: its texts and values are read without their places."
-        )
-        pages[0].notes[:0] = [(said, None) for said in drawn]
-        for line in chain.from_iterable(page.lines for page in pages):
-            line.kind, line.label = "furniture", "placeholder"
+    warnings = [*_troubles(pages), *doubtful, *_put_form(pages, drawn)]
     mark_furniture(pages)
     mark_tables(pages)
     mark_headings(pages, outline)
@@ -111,6 +104,16 @@ def _put_in(pages: list[PageText], scans: Mapping[str, Scanned], metadata: dict[
     if recognised:
         metadata["recognised_pages"] = len(recognised)
     return doubts(recognised)
+
+
+def _put_form(pages: list[PageText], said: list[str]) -> list[str]:
+    """Put what an XFA form says in place of its pages, which only ask for another program; say so."""
+    if not said:
+        return []
+    pages[0].notes[:0] = [(part, None) for part in said]
+    for line in chain.from_iterable(page.lines for page in pages):
+        line.kind, line.label = "furniture", "placeholder"
+    return ["It is a form that only Adobe Reader draws: its texts and values are read without their places."]
 
 
 def opened(data: bytes, password: str = "") -> Any:
