@@ -79,3 +79,8 @@ def test_blocks_fit_and_hold_all_that_is_not_blank(language, text):
         assert not text[last : block.start].strip()
         last = block.end
     assert not text[last:].strip()
+
+
+def test_links_in_headings_of_org_are_labelled_by_their_words():
+    headings = [block.label for block in parse("* See [[http://a][the site]]\n** [[b]]\n", "f", "text/x-org").blocks]
+    assert headings == ["See the site", "b"]

@@ -104,3 +104,20 @@ def test_unclosed_things_reach_the_end():
 
 def test_the_name_is_the_title_without_sections():
     assert parse("text", "my notes.rst").title == "my notes"
+
+
+@pytest.mark.parametrize(
+    ("title", "label"),
+    [
+        (":mod:`io` --- *Core* **tools**", "io --- Core tools"),
+        ("The ``--all`` option of `Ann <http://a.example>`_", "The --all option of Ann"),
+        (r"A\* and snake_case_, 3 * 4", "A* and snake_case, 3 4"),
+    ],
+)
+def test_titles_are_labelled_without_their_markup(title, label):
+    assert parse(f"{title}\n{'=' * len(title)}\n", "f").title == label
+
+
+def test_tables_that_are_directives():
+    text = ".. csv-table:: Prices\n   :header: a,b\n\n   1,2\n\nText.\n\n.. list-table::\n\n   * - x\n     - y\n"
+    assert [block.kind for block in parse(text, "f").blocks] == ["table", "paragraph", "table"]

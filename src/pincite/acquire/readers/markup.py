@@ -135,14 +135,14 @@ def _adoc_fence(line: str) -> Fence | None:
 
 _ORG_HEADING = re.compile(r"(\*+)[ \t]+(\S.*)$")
 _ORG_STATE = re.compile(r"(?:TODO|DONE)[ \t]+|\[#\w\][ \t]+|[ \t]+:[\w@#%:]+:[ \t]*$")
+_ORG_LINK = re.compile(r"\[\[(?:[^][]*\]\[)?([^][]*)\]\]")
 _ORG_BEGIN = re.compile(r"[ \t]*#\+begin_(src|example|export)\b[ \t]*(\S*)", re.IGNORECASE)
 
 
 def _org_heading(lines: Lines, number: int) -> tuple[int, int, str]:
     match = _ORG_HEADING.match(lines[number])
-    return (
-        (min(9, len(match[1])), number + 1, one_line(_ORG_STATE.sub("", match[2]), 1000)) if match else (0, number, "")
-    )
+    label = _ORG_LINK.sub(r"\1", _ORG_STATE.sub("", match[2])) if match else ""
+    return (min(9, len(match[1])), number + 1, one_line(label, 1000)) if match else (0, number, "")
 
 
 def _org_fence(line: str) -> Fence | None:
@@ -157,7 +157,7 @@ def _org_fence(line: str) -> Fence | None:
 _TEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _TEX_HEADING = re.compile(rf"[ \t]*\\({'|'.join(_TEX_LEVELS)})\*?(?:\[[^\]]*\])?\{{")
 _TEX_BEGIN = re.compile(
-    r"[ \t]*\\begin\{(verbatim|lstlisting|minted|alltt|tabular|longtable|tabularx|table)(\*?)\}(.*)"
+    r"[ \t]*\\begin\{([vV]erbatim|lstlisting|minted|alltt|tabular|longtable|tabularx|table)(\*?)\}(.*)"
 )
 _TEX_TABLES = frozenset({"tabular", "longtable", "tabularx", "table"})
 _TEX_COMMAND = re.compile(r"\\(?:label|index|footnote)\{[^{}]*\}|\\[a-zA-Z]+\*?[ \t]*|[{}]|(?<!\\)~")

@@ -12,6 +12,8 @@ from pincite.types import Block, Reading, Scalar
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*$")
 _SIMPLE_TABLE = re.compile(r"=++(?:[ \t]++=++)+[ \t]*$")
 _CODE = re.compile(r"[ \t]*\.\. (?:code-block|sourcecode|code|parsed-literal|highlight|math)::[ \t]*(\S*)")
+_TABLE = re.compile(r"[ \t]*\.\. (?:csv-table|list-table)::")
+_INLINE = re.compile(r":[\w:+.-]+:(?=`)|`{1,2}|(?<!\\)\*{1,2}|(?<=[\w`])__?(?!\w)|[ ]<[^<>]*>(?=`_)|\\(?=\W)")
 _FIELD = re.compile(r":([A-Za-z][\w -]{0,60}):[ \t]+(\S.*)")
 _LINE = 1000  # characters: no adornment is longer
 
@@ -66,7 +68,7 @@ def _section(scan: _Scan, number: int) -> int:
     style = (mark, bool(over))
     if style not in scan.styles:
         scan.styles.append(style)
-    scan.blocks.append(lines.block("heading", number, title + 2, scan.styles.index(style) + 1, one_line(words)))
+    scan.blocks.append(lines.block("heading", number, title + 2, scan.styles.index(style) + 1, plain(words)))
     return title + 2
 
 
@@ -100,14 +102,21 @@ def _is_border(line: str) -> bool:
     return len(line) <= _LINE and bool(_SIMPLE_TABLE.match(line.strip()))
 
 
-def _code(scan: _Scan, number: int) -> int:
-    """Add a code directive with its indented content."""
-    match = _CODE.match(scan.lines[number])
-    if not match:
+def _directive(scan: _Scan, number: int) -> int:
+    """Add a directive of code or of a table with its indented content."""
+    line = scan.lines[number][:_LINE]
+    code, table = _CODE.match(line), _TABLE.match(line)
+    if not code and not table:
         return number
-    behind = _indented(scan.lines, number + 1, _indent(scan.lines[number]))
-    scan.blocks.append(scan.lines.block("code", number, behind, label=match[1][:40]))
+    behind = _indented(scan.lines, number + 1, _indent(line))
+    label = code[1][:40] if code else ""
+    scan.blocks.append(scan.lines.block("code" if code else "table", number, behind, label=label))
     return behind
+
+
+def plain(title: str) -> str:
+    """Take the inline markup off a title: roles, emphasis, literals, targets of links, escapes."""
+    return one_line(_INLINE.sub("", title[:_LINE]))
 
 
 def _indent(line: str) -> int:
@@ -149,5 +158,5 @@ def _fields(text: str, blocks: list[Block]) -> dict[str, Scalar]:
     return {}
 
 
-_RULES: tuple[Callable[[_Scan, int], int], ...] = (_section, _grid_table, _simple_table, _code)
+_RULES: tuple[Callable[[_Scan, int], int], ...] = (_section, _grid_table, _simple_table, _directive)
 read = of_text(parse)
