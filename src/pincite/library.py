@@ -190,13 +190,16 @@ class Library(Holdings):
         where: Filter | None = None,
         paths: Paths | None = None,
         refresh: bool = True,
+        history: Sequence[Turn] = (),
     ) -> Asked:
         """Ask, and keep what each stage had: for ``why`` and the ceiling report. The options are theirs."""
         from pincite.find.explain import Searched
         from pincite.find.search import rank
         from pincite.measure.ceiling import Asked
 
-        found = self.search(question, limit=limit, mode=mode, where=where, paths=paths, refresh=refresh)
+        how = {"limit": limit, "mode": mode, "where": where, "paths": paths, "refresh": refresh, "history": history}
+        found = self.search(question, **how)  # type: ignore[arg-type]
+        past = understand(question, history, self.store.stats().languages).past
         *_, last = self._answered(found, None if extract else self.models.generator, self.settings)
         if not isinstance(last, DoneEvent):
             raise AssertionError("the stream ended without its last event")
@@ -213,6 +216,7 @@ class Library(Holdings):
                 mode=found.mode,
                 candidates=max(candidates, limit_now),
                 where=allowed,
+                past=past,
             )
 
         candidates = max(self.settings.candidates, limit_now)
@@ -225,8 +229,8 @@ class Library(Holdings):
             question: any text.
             target: a URI, a document's id, or a path; it need not be in the library.
             quote: words of the document; "" means any of its passages.
-            **options: extract (default True: answer with quotes alone), and limit, mode, where, paths, refresh as in
-                ``search``.
+            **options: extract (default True: answer with quotes alone), and limit, mode, where, paths, refresh, history
+                as in ``search``.
 
         Returns:
             The first stage at which it was lost, or "answered"; with reason, fix, and places in each list.
@@ -295,8 +299,13 @@ class Library(Holdings):
             f"About {stats.passages - done:,} of {stats.passages:,} passages have no vector of {encoder.name} yet, "
             "so only keyword search finds them."
         )
-        again = "Let `pincite add` end, or run it again on any path."
-        fix = again if self.patience is None else "They are being made; ask again in a while."
+        fix, follower = "Let `pincite add` end, or run it again on any path.", self._follower
+        if self.patience is not None:
+            fix = "They are being made; ask again in a while."
+        failure = None if follower is None else follower.failure
+        if failure is not None:
+            told = str(failure) if self.principal.grants is None else "ask whose library it is."
+            fix = f"They could not be made: {told} {getattr(failure, 'fix', '')}".rstrip()
         return (StaleSource(uri_of(self.path), 0, reason, fix),)
 
     def _stale(self) -> tuple[StaleSource, ...]:

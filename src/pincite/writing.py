@@ -33,6 +33,7 @@ from pincite.types import Metadata
 
 FAILED = frozenset({"failed"})
 _SPACE = "space of "  # and an encoder's name: the note that tells which vectors are its own
+_AGAIN_SECONDS = 10.0  # at least between two beginnings of that, which on a full disk fails each time
 _EMBEDDED_AT_ONCE = 128  # passages: about a second's work, which a search can wait for
 
 
@@ -60,6 +61,7 @@ class Writing:
         self.patience: float | None = None  # seconds that a question waits for changes on disk; None: until they are in
         self._fresh = Fresh(lambda: any(report.status in _TAKEN_IN for report in self.refresh().sources))
         self._follower: Follower | None = None  # embeds what an interrupted add has left, where the process stays
+        self._again_at = 0.0  # when it may begin anew
         self._lock = RLock()  # one sync runs at a time
 
     def seen_by(self, principal: Principal) -> Self:
@@ -322,8 +324,9 @@ class Writing:
             return
         left = len(self._whole.unembedded(self.models.encoder().fingerprint, _EMBEDDED_AT_ONCE + 1))
         if 0 < left <= _EMBEDDED_AT_ONCE:
-            embed_rest(build)
-        elif left and stays and (self._follower is None or self._follower.ended):
+            embed_rest(build, waits=False)
+        elif left and stays and (self._follower is None or self._follower.ended) and time.monotonic() > self._again_at:
+            self._again_at = time.monotonic() + _AGAIN_SECONDS
             self._follower = Follower(replace(build, tell=silent), once=True)
             self._follower.go()
 

@@ -10,9 +10,10 @@ import pytest
 
 import pincite
 from pincite import writing
+from pincite.access import Principal
 from pincite.build import ahead, commit
 from pincite.build.outdated import newer_readers
-from pincite.errors import ModelError
+from pincite.errors import DiskFull, ModelError
 from pincite.models import lazy
 from pincite.reports import Pace
 from tests.fakes import HashEncoder
@@ -266,3 +267,55 @@ def test_closing_ends_what_is_embedded_beside(tmp_path, monkeypatch):
         opened.refresh()
         threading.Timer(0.2, later.allowed.set).start()
     assert later.encoded == 2, "the batch at hand, and no more"
+
+
+def test_what_another_process_embeds_is_left_to_it(tmp_path, monkeypatch):
+    """Another ``add`` holds the job: a search does not wait for it, and who stays waits until it is over, or dead."""
+    monkeypatch.setattr(writing, "_EMBEDDED_AT_ONCE", 4)
+    for documents in (3, 5):  # to embed at once, and beside the searches
+        (tmp_path / str(documents)).mkdir()
+        path, later = left_over(tmp_path / str(documents), documents), Later()
+        later.allowed.set()
+        with (
+            pincite.open(path, encoder=HashEncoder(), generator="none") as another,
+            pincite.open(path, encoder=later, generator="none") as opened,
+        ):
+            opened.patience = 30.0
+            with another.store.claimed("embedding") as held:
+                assert held
+                opened.models.begin("encoder")
+                for _ in range(3):
+                    [stale] = opened.search("unique1").stale
+                    assert f"About {documents} of {documents} passages" in stale.reason and "being made" in stale.fix
+                    opened.refresh()
+                assert later.encoded == 3, "the questions alone"
+            for _ in range(300):
+                opened.refresh()
+                if not opened.store.unembedded("later", 1):
+                    break
+                threading.Event().wait(0.1)
+            assert later.encoded == 3 + documents and opened.search("unique1").stale == ()
+
+
+def test_where_vectors_cannot_be_kept_a_search_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "_EMBEDDED_AT_ONCE", 4)
+    path, later = left_over(tmp_path, 5), Later()
+    later.allowed.set()
+    with pincite.open(path, encoder=later, generator="none") as opened:
+        opened.patience = 30.0
+
+        def full(*_: object) -> int:
+            raise DiskFull("The disk is full.", fix="Make room.")
+
+        monkeypatch.setattr(opened.store, "put_vectors", full)
+        opened.refresh()
+        while not opened._follower.ended:
+            threading.Event().wait(0.01)
+        [stale] = opened.search("unique1", mode="vector").stale
+        assert "About 5 of 5 passages" in stale.reason
+        assert stale.fix == "They could not be made: The disk is full. Make room."
+        encoded = later.encoded
+        opened.refresh()
+        assert later.encoded == encoded, "it is not tried again at once"
+        [told] = opened.seen_by(Principal("r")).search("unique1", mode="vector").stale
+        assert "disk" not in told.fix

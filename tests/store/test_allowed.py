@@ -87,6 +87,7 @@ WRITES: dict[str, Callable[[Store], Any]] = {
     "put_vectors": lambda store: store.put_vectors(VECTORS, SPACE),
     "collect_garbage": lambda store: store.collect_garbage(),
     "flush": lambda store: store.flush(),
+    "claimed": lambda store: store.claimed("embedding").__enter__(),
 }
 OWNERS: dict[str, Callable[[Store], Any]] = {
     "labelled": lambda store: store.labelled(),

@@ -7,6 +7,7 @@ their own while more is read; what was interrupted is found by what lacks a vect
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -113,10 +114,12 @@ def commit(items: Iterable[SourceReport | Prepared], build: Build) -> Iterator[S
         follower.stop()
 
 
-def embed_rest(build: Build) -> None:
-    """Embed, in this thread, what lacks a vector in the encoder's space."""
-    while _embed_some(build):
+def embed_rest(build: Build, *, waits: bool = True) -> None:
+    """Embed, in this thread, what lacks a vector in the encoder's space; wait for another process that does, or not."""
+    while (done := _embed_some(build)) or (done is None and waits):
         build.tell(build.pace)
+        if done is None:
+            time.sleep(_TOLD_EVERY)
 
 
 class Follower:
@@ -139,6 +142,11 @@ class Follower:
     def ended(self) -> bool:
         """Tell whether it has done all that there was, or failed."""
         return self._running is not None and self._running.done()
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What it failed with, if it did."""
+        return self._running.exception() if self._running is not None and self._running.done() else None
 
     def go(self) -> None:
         """Tell it that more was committed; raises what embedding raised so far."""
@@ -168,27 +176,32 @@ class Follower:
         while not self._stopped:
             self._more.clear()  # before looking: what is committed from now on is told again
             last = self._last
-            if _embed_some(self._build, whole=not last):
-                continue
-            if last:
+            done = _embed_some(self._build, whole=not last)
+            if done == 0 and last:
                 return
-            self._more.wait()
+            if not done:
+                self._more.wait(None if done == 0 else _TOLD_EVERY)
 
 
-def _embed_some(build: Build, *, whole: bool = False) -> int:
+def _embed_some(build: Build, *, whole: bool = False) -> int | None:
     """Embed the first texts that lack a vector, only a whole batch if asked so; give how many.
+
+    None while another process is at it, for it would be the same texts.
 
     Which texts share a batch depends on their order alone, not on how fast they came: an encoder that computes with
     few bits gives a text slightly different vectors in different company.
     """
     encoder = build.encoder()
-    rest = build.store.unembedded(encoder.fingerprint, 2 * _EMBEDDED_TOGETHER)
-    if not rest or (whole and len(rest) <= _EMBEDDED_TOGETHER):
-        return 0
-    chosen = dict(rest[:_EMBEDDED_TOGETHER])
-    build.store.put_vectors(embed_missing(chosen, encoder), encoder.fingerprint)
-    build.pace.embedded += len(chosen)
-    return len(chosen)
+    with build.store.claimed("embedding") as is_mine:
+        if not is_mine:
+            return None
+        rest = build.store.unembedded(encoder.fingerprint, 2 * _EMBEDDED_TOGETHER)
+        if not rest or (whole and len(rest) <= _EMBEDDED_TOGETHER):
+            return 0
+        chosen = dict(rest[:_EMBEDDED_TOGETHER])
+        build.store.put_vectors(embed_missing(chosen, encoder), encoder.fingerprint)
+        build.pace.embedded += len(chosen)
+        return len(chosen)
 
 
 def _commit_batch(batch: Sequence[Prepared], build: Build, *, embed: bool) -> list[SourceReport]:

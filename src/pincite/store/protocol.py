@@ -275,6 +275,10 @@ class Store(Protocol):
         """Make the derived indexes anew from the truth."""
         ...
 
+    def claimed(self, job: str) -> AbstractContextManager[bool]:
+        """Hold a job that is done by one process at a time; gives False when it is another's. Its end frees it."""
+        ...
+
     def flush(self) -> None:
         """Save the derived indexes, so that the next process opens them without catching up."""
         ...

@@ -14,6 +14,8 @@ from pincite.library import Library
 from pincite.serve import shapes
 from pincite.serve.http.app import create_app
 from pincite.serve.keys import Keys
+from pincite.store.filters import Is
+from pincite.types import Turn
 from tests.serve.http.conftest import Serve
 
 QUESTION = "What does a KV cache store?"
@@ -25,7 +27,8 @@ def own(shape: object) -> dict:
 
 
 def plain(shape: dict) -> dict:
-    return {key: value for key, value in shape.items() if key != "trace"}
+    """Leave out what depends on the moment: times, and how old a look at the disk is."""
+    return {key: value for key, value in shape.items() if key not in ("trace", "stale")}
 
 
 def test_a_search_is_that_of_the_library(client: httpx.Client, library: Library) -> None:
@@ -98,8 +101,18 @@ def test_why_is_that_of_the_library(client: httpx.Client, library: Library) -> N
     why = client.post(
         "/v1/why", json={"question": "When does bread rise?", "target": target, "quote": "overnight"}
     ).json()
-    assert why == own(shapes.why_json(library.why("When does bread rise?", target, quote="overnight")))
+    assert plain(why) == plain(own(shapes.why_json(library.why("When does bread rise?", target, quote="overnight"))))
     assert why["uri"] == target
+    question, history = "And at what temperature?", [{"question": "When does sourdough bread rise?"}]
+    how = {"history": history, "where": {"field": "title", "is": "Bread"}, "mode": "keyword", "limit": 1}
+    options = {"history": [Turn("When does sourdough bread rise?")], "where": Is("title", "Bread")}
+    asked = {"question": question, "target": target, "quote": "24 degrees"}
+    follow_up = client.post("/v1/why", json=asked | how).json()
+    same = library.why(question, target, quote="24 degrees", mode="keyword", limit=1, **options)
+    assert plain(follow_up) == plain(own(shapes.why_json(same)))
+    assert follow_up["places"] != client.post("/v1/why", json=asked | how | {"history": []}).json()["places"]
+    elsewhere = client.post("/v1/why", json=asked | {"where": {"not": {"field": "title", "is": "Bread"}}}).json()
+    assert (elsewhere["found"], elsewhere["stage"]) == (False, "filtered_out")
 
 
 def test_why_tells_a_reader_nothing_of_the_disk(serve: Serve, library: Library, tmp_path: Path) -> None:

@@ -176,9 +176,14 @@ class Check(Body):
     where: Where | None = None
 
 
-class Why(Body):
+class Why(_Asked):
     """A question and what it should have found."""
 
-    question: Question
     target: str = Field(min_length=1, max_length=10_000, description="A URI, or a document's id.")
     quote: str = Field("", max_length=10_000)
+    limit: int | None = Field(None, ge=1, le=1_000)
+    extract: bool = True
+
+    def options(self) -> dict[str, Any]:
+        """Give the options of ``Library.why``."""
+        return super().options() | {"quote": self.quote, "limit": self.limit, "extract": self.extract}

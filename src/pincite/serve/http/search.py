@@ -33,7 +33,7 @@ async def why(request: Request, body: Why, library: Seen) -> dict[str, Any]:
     """Say why a question did, or did not, find a document or words in it."""
 
     def work() -> dict[str, Any]:
-        found = library.why(body.question, body.target, quote=body.quote)
+        found = library.why(body.question, body.target, **body.options())
         audit(request, body.question, (hit.passage.uri for hit in found.ahead))
         return shapes.why_json(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -15,13 +15,15 @@ import numpy as np
 from apsw import Connection
 from numpy.typing import NDArray
 
-from pincite.errors import AccessDenied
+from pincite.errors import AccessDenied, LibraryBusy
 from pincite.reports import After, Check, Counts, Listing
+from pincite.store.derived.stamp import locked
 from pincite.store.filters import Filter
 from pincite.store.protocol import Changes, Grants, Receipt, SourceRecord, Stats, VersionRecord
 from pincite.store.sqlite import labels, lists, reads, writes
 from pincite.store.sqlite import vectors as stored_vectors
 from pincite.store.sqlite.database import Database, NameOf, last_part, open_database
+from pincite.store.sqlite.explain import cannot_use
 from pincite.store.sqlite.indexes import Analyze, Indexes
 from pincite.store.sqlite.schema import pack, unpack
 from pincite.store.sqlite.truth import SqliteTruth
@@ -328,6 +330,20 @@ class SqliteStore:
         self._open_indexes()
         for index in self._indexes.opened():
             index.rebuild()
+
+    @contextmanager
+    def claimed(self, job: str) -> Iterator[bool]:
+        """Hold a job that is done by one process at a time; gives False when it is another's."""
+        self._check(self._writes)
+        with ExitStack() as held:
+            is_mine = True
+            try:
+                held.enter_context(locked(self._database.folder / f"catalog.{job}.lock", 0.0))
+            except LibraryBusy:
+                is_mine = False
+            except OSError as error:
+                raise cannot_use(error, self._database.folder) from error
+            yield is_mine
 
     def flush(self) -> None:
         """Save the derived indexes, so that the next process opens them without catching up."""
