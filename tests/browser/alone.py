@@ -13,12 +13,17 @@ ORIGIN = "http://127.0.0.1:1"
 POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'"
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 
-# Questions to /v1/ask wait in ``window.asked`` until the test pushes their events: each token when it likes.
+# Questions to /v1/ask wait in ``window.asked`` until the test pushes their events: each token when it likes. While
+# ``window.refusing`` is set, they are refused with its status instead.
 PLAYED = """
 window.asked = [];
 const real = window.fetch;
 window.fetch = (path, init) => {
   if (path !== "/v1/ask") return real(path, init);
+  if (window.refusing) {
+    const { status, error, seconds } = window.refusing;
+    return Promise.resolve(new Response(JSON.stringify({ error }), { status, headers: { "Retry-After": seconds } }));
+  }
   const one = { body: JSON.parse(init.body), stopped: false };
   const encoder = new TextEncoder();
   const stream = new ReadableStream({ start: (control) => Object.assign(one, {

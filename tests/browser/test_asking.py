@@ -186,7 +186,7 @@ def test_each_verdict_is_told_in_words_and_signs_not_by_colour_alone(asking: Cal
         "1",
         "Partly2",
         "Unsupported",
-        "Conflict13",
+        "Conflict1,3",
         "Unchecked",
     ]
     signs = turn.locator(".chip svg").evaluate_all("all => all.map((one) => one.getAttribute('class').split('-')[1])")
@@ -333,6 +333,51 @@ def test_a_stream_that_ends_without_an_answer_is_told(asking: Callable[..., Aski
     words = {"quiet": "The answer broke off.", "error": "The model is gone.", "cut": "The connection broke off."}
     assert words[ending] in notice.inner_text()
     assert notice.get_by_role("button", name="Try again").is_enabled()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_is_asked_again_when_it_said_so(asking: Callable[..., Asking], status: int) -> None:
+    one = asking()
+    error = {"code": "busy", "message": "It is starting.", "fix": "Wait a little."}
+    one.page.evaluate("how => { window.refusing = how; }", {"status": status, "seconds": "2", "error": error})
+    one.page.locator("#question").fill("What is the rent?")
+    one.page.keyboard.press("Enter")
+    notice = one.page.locator("article.turn .notice")
+    retry = notice.get_by_role("button")
+    retry.wait_for()
+    assert "Try again in" in retry.inner_text()
+    assert retry.is_disabled()
+    assert {429: "Many questions are being answered", 503: "It is starting. Wait a little."}[status] in " ".join(
+        notice.inner_text().split()
+    )
+    one.page.evaluate("() => { window.refusing = null; }")
+    notice.get_by_role("button", name="Try again", exact=True).click()  # it waits until the button may be pressed
+    one.number += 1
+    one.page.wait_for_function("() => window.asked.length === 1")
+    one.push("done", {"answer": ANSWER})
+    one.end()
+    one.page.locator(".answer-foot").wait_for()
+    assert one.page.locator("article.turn").count() == 1
+
+
+def test_a_key_that_may_not_is_told_so(asking: Callable[..., Asking]) -> None:
+    one = asking()
+    error = {"code": "access_denied", "message": "This key may not ask.", "fix": "Ask for another key."}
+    one.page.evaluate("how => { window.refusing = how; }", {"status": 403, "seconds": "", "error": error})
+    one.page.locator("#question").fill("What is the rent?")
+    one.page.keyboard.press("Enter")
+    notice = one.page.locator("article.turn .notice.error")
+    notice.wait_for()
+    assert "This key may not ask." in notice.inner_text()
+    assert "Ask for another key." in notice.inner_text()
+
+
+def test_a_follow_up_can_be_asked_by_itself(asking: Callable[..., Asking]) -> None:
+    one = asking()
+    turn = one.answered("And the deposit?")
+    turn.get_by_role("button", name="Ask it by itself").click()
+    one.page.locator(".asking:not(.begun)").wait_for()
+    assert one.page.locator("#question").input_value() == "And the deposit?"
 
 
 def test_a_conversation_is_kept_renamed_and_deleted(asking: Callable[..., Asking]) -> None:

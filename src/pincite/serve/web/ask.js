@@ -41,7 +41,7 @@ class Asking {
     fill(root, this.frame);
     this.known = () => {
       fill(this.welcome, greeting(app));
-      fill(this.below, app.library?.documents > 0 && legend());
+      fill(this.below, app.library && legend());
       this.dock.hidden = app.library?.documents === 0 && !this.conversation?.turns.length; // nothing to ask yet
     };
     document.addEventListener("pincite:library", this.known);

@@ -5,10 +5,11 @@ import { button, dialog, el, field, fill, icon } from "./dom.js";
 
 const KEPT = "pincite.options";
 const AS_SET = "As this library is set up";
+export const MODES = { hybrid: "By meaning and by words", vector: "By meaning", keyword: "By words" };
 const CHOICES = {
   answer: ["The answer", { "": "Sentences, each one checked", extract: "Only quotes from the documents" }],
   policy: ["Sentences without a source", { "": AS_SET, flag: "Mark them", drop: "Leave them out", strict: "Give quotes instead" }],
-  mode: ["Search", { "": AS_SET, hybrid: "By meaning and by words", vector: "By meaning", keyword: "By words" }],
+  mode: ["Search", { "": AS_SET, ...MODES }],
 };
 
 /** What the person chose last, for this tab. */

@@ -1,7 +1,7 @@
 /** What the list of documents and the page of one have in common: kinds, states, and what can be done with a document. */
 
 import * as api from "./api.js";
-import { button, confirmed, dialog, el, failed, field, fill, form, icon } from "./dom.js";
+import { button, confirmed, dialog, el, emptyState, failed, field, fill, form, icon } from "./dom.js";
 import { documentName, line } from "./text.js";
 
 const KINDS = {
@@ -143,6 +143,10 @@ export async function editLabels(document, app) {
  */
 export function troubled(place, failure, again, signal) {
   if (failure.name === "AbortError") return;
+  if (failure.status === 404) {
+    fill(place, emptyState("search", "This is not here", el("p", { text: "It was removed, or it is not open to you." })));
+    return;
+  }
   const stop = new AbortController();
   const retry = () => (stop.abort(), again());
   if (failure.status === 0) document.addEventListener("pincite:library", retry, { signal: AbortSignal.any([signal, stop.signal]) });

@@ -1,6 +1,7 @@
 /** Evaluation: questions whose answers are known, and runs over them. */
 
 import * as api from "./api.js";
+import { MODES } from "./composer.js";
 import { progress, suggested, troubled } from "./documents.js";
 import { button, confirmed, dialog, el, emptyState, failed, field, fill, form, icon, loading, notice } from "./dom.js";
 import * as report from "./report.js";
@@ -68,9 +69,13 @@ class Evaluation {
     }
     return el(
       "section.card.stack", { "aria-labelledby": "cases" },
-      el("div.row.spread", el("h2", { id: "cases", text: plural(cases.length, "case") }), tools),
+      el(
+        "div.row.spread",
+        el("h2", { id: "cases", text: plural(cases.length, "case") }),
+        el("div.row", button("Run with the model’s answers", { kind: "quiet", on: () => this.run(false), title: "Slower: the language model writes each answer" }), button("Run", { icon: "send", kind: "primary", on: () => this.run(true) })),
+      ),
       el("ul.cases", cases.map((one, at) => this.caseRow(one, at))),
-      el("div.row", button("Run", { icon: "send", kind: "primary", on: () => this.run(true) }), button("Run with the model's answers", { kind: "quiet", on: () => this.run(false), title: "Slower: the language model writes each answer" })),
+      tools,
     );
   }
 
@@ -206,7 +211,7 @@ class Evaluation {
             el("th", { scope: "row" }, el("a", { href: `#/evaluation/${encodeURIComponent(run.id)}`, text: ago(run.started) || "Run" }), el("span.small.muted", { text: ` ${plural(run.questions, "question")}, ${duration(run.seconds || 0)}` })),
             el("td", { text: share(run.right, run.questions) }),
             el("td", { text: run.generator === "extractive" ? "quotes" : line(run.generator, 40) }),
-            el("td", { text: run.mode }),
+            el("td", { text: MODES[run.mode] || run.mode }),
             el("td.number", this.app.canEdit && button(`Remove the run of ${ago(run.started)}`, { icon: "trash", bare: true, kind: "quiet", on: () => this.dropRun(run) })),
           ))),
         ),

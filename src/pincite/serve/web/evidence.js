@@ -192,6 +192,7 @@ function actions(place, context, where) {
     button("Original file", {
       icon: "download",
       kind: "quiet",
+      bare: true,
       on: () => download(`/v1/documents/${id}/original`, named(place, context.document)).catch(where.app.failed),
     }),
   );

@@ -77,8 +77,8 @@ class List {
       if (!this.counts?.all && !found.documents.length && !this.filtered()) return this.showEmpty();
       this.shown = 0;
       this.buttons.hidden = !this.app.canEdit;
+      if (!this.tools.contains(document.activeElement)) this.drawTools(); // there may be other kinds now
       if (!this.rows.isConnected) {
-        this.drawTools();
         fill(this.body, this.banner, this.tools, this.count, this.rows, this.more);
       }
       this.drawBanner();
@@ -86,7 +86,9 @@ class List {
       this.add(found);
       this.app.say(this.count.textContent);
     } catch (failure) {
-      documents.troubled(this.body, failure, () => this.load(), signal);
+      const there = this.rows.isConnected; // what is there stays
+      if (there) this.banner.hidden = false;
+      documents.troubled(there ? this.banner : this.body, failure, () => this.load(), signal);
     }
   }
 

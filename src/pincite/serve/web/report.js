@@ -1,6 +1,7 @@
 /** One run: at which stage answers were lost, case by case, and what changed since another run. */
 
 import * as api from "./api.js";
+import { MODES } from "./composer.js";
 import { troubled } from "./documents.js";
 import { button, el, fill, icon, loading, notice } from "./dom.js";
 import { day, decoded, duration, line, plural, visible } from "./text.js";
@@ -43,7 +44,7 @@ function page(run, runs, difference, app) {
   show("");
   return el(
     "div.page", back(),
-    el("header.page-head", el("div", el("h1", { text: headline(run) }), el("p", { text: `${when(run)} · ${plural(run.questions, "question")} · ${run.mode} search · ${run.generator === "extractive" ? "answers of quotes" : `answers by ${line(run.generator, 60)}`} · ${duration(run.seconds || 0)}` })), against(run, runs, app)),
+    el("header.page-head", el("div", el("h1", { text: headline(run) }), el("p", { text: `${when(run)} · ${plural(run.questions, "question")} · search ${(MODES[run.mode] || run.mode).toLowerCase()} · ${run.generator === "extractive" ? "answers of quotes" : `answers by ${line(run.generator, 60)}`} · ${duration(run.seconds || 0)}` })), against(run, runs, app)),
     difference && comparison(difference),
     run.left_out > 0 && notice("info", `${plural(run.left_out, "case")} ${run.left_out === 1 ? "was" : "were"} left out: without a question, or without what a right answer is.`),
     ceiling(run, show),

@@ -193,7 +193,7 @@ function chipOf(claim, ctx) {
   if (!claim) return el("span.chip.none", { title: VERDICTS.none.means }, icon("none"), el("span", { text: VERDICTS.none.word }));
   const { verdict, citations } = claim.claim;
   const { word, sign, means } = VERDICTS[verdict];
-  const numbers = citations.join(" ");
+  const numbers = citations.join(", ");
   const label = `${word}${citations.length ? `, source ${citations.join(" and ")}` : ""}. Show the evidence.`;
   const open = (event) => {
     event.stopPropagation(); // the sentence around it would open it again
