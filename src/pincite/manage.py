@@ -340,7 +340,8 @@ def _model_check(settings: Settings, kind: str) -> Check:
     """Check that a model in use is here and whole, and say what runs it."""
     name = getattr(settings, kind)
     if _is_elsewhere(name):
-        return Check(kind, True, f"{without_secret(name) or 'none'}: not kept by Pincite")
+        shown = without_secret(name)
+        return Check(kind, True, "none" if shown in ("", "none") else f"{shown}: not kept by Pincite")
     try:
         path = model_path(name.removeprefix("openvino:").removeprefix("llama:"), settings)
     except ModelError as error:

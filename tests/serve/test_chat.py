@@ -85,7 +85,7 @@ def test_every_turn_sees_the_newest_state_and_opens_the_cited_version(talk, fold
         yield GOODS
         yield "/open 1 1"
 
-    monkeypatch.setattr("pincite.serve.cli.chat._lines", lambda **_: lines())
+    monkeypatch.setattr("pincite.serve.cli.chat._lines", lambda _: lines())
     out, _ = talk()
     first, second = out.split("three years", 1)
     assert "two years" in first

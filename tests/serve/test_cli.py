@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ from pincite.types import StaleSource
 from tests.data.make_pdf import small
 from tests.fakes import HashEncoder
 
+ROOT = Path(__file__).resolve().parents[2]
 NOTES = {
     "caches.md": "# Caches\n\nA KV cache stores the keys and values of earlier tokens, so that each new token does not "
     "recompute them.\n",
@@ -381,3 +386,117 @@ def test_stale_sources_name_their_version_and_the_library_has_none(capsys):
         "Stale: /a.txt: It changed. Version 2 was searched. Look.",
         "Stale: /lib: Behind. Wait.",
     ]
+
+
+# --- how it behaves at a shell: words, streams, interruptions
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serach", "x"], ("There is no command 'serach'.", "Did you mean search?")),
+        (["search", "x", "--mode", "vectr"], ("--mode does not take 'vectr'.", "Did you mean vector?")),
+        (["search", "x", "--mode", "q"], ("--mode does not take 'q'.", "There are hybrid, vector, keyword.")),
+        (["search", "x", "--nosuch"], ("`pincite search` does not take --nosuch.", "pincite search --help")),
+        (["search", "x", "--limit", "many"], ("invalid int value: 'many'", "pincite search --help")),
+        (["keys", "add", "anna", "bob"], ("`pincite keys` does not take bob.", "pincite keys --help")),
+        (["models", "path"], ("takes another number of names", "pincite models")),
+        ([], ("required: COMMAND", "pincite --help")),
+        (["ask", "./notes"], ("./notes is a path, and there is no question.", "the question last")),
+        (["search", "What is it?", "./notes"], ("./notes is a path", "the question last")),
+        (["ask", "./notes", "What", "is", "it?"], ("There is no ", "in quotes")),
+        (["add", ""], ("A path is empty.", "'.' is the folder that you are in.")),
+        (["ask", "", "What is it?"], ("A path is empty.", "'.' is the folder that you are in.")),
+        (["remove", ""], ("A path is empty.", "'.' is the folder that you are in.")),
+        (["show", "nosuch.md"], ("The library does not hold nosuch.md.", "`pincite list`")),
+    ],
+)
+def test_a_slip_of_the_hand_is_met_with_advice(
+    arguments: list[str],
+    said: tuple[str, str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    main(["add", str(folder)])
+    capsys.readouterr()
+    assert main(arguments) == 2
+    message, fix = capsys.readouterr().err.removeprefix("pincite: ").split("\n  ")
+    assert said[0] in message
+    assert said[1] in fix
+    assert main([*arguments, "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["code"], error["fix"]) != ("", "")
+    main(["list", "--json"])
+    assert len(lines(capsys)) == len(NOTES)  # nothing was added and nothing went
+
+
+def test_words_may_stand_behind_options(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert main(["add", "notes/lora.md", "--json", "notes/caches.md"]) == 0
+    assert len(lines(capsys)) == 3
+    assert main(["search", "notes", "--mode", "keyword", "trainable matrices", "--json"]) == 0
+    assert lines(capsys)[0]["question"] == "trainable matrices"
+    assert main(["keys", "add", "--role", "admin", "anna", "--json"]) == 0
+    assert lines(capsys)[0]["name"] == "anna"
+
+
+def test_an_empty_library_says_so(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["list"], ["search", "anything"], ["ask", "anything"]):
+        assert main(arguments) == 1
+        assert "The library holds no documents. `pincite add PATH` adds some." in capsys.readouterr().err
+    main(["add", str(folder)])
+    (folder / "scan.gif").unlink()
+    main(["add", str(folder)])
+    capsys.readouterr()
+    assert main(["list", "--failed"]) == 1
+    assert capsys.readouterr().err == "Nothing failed.\n"
+
+
+SHELL = """
+import os, sys
+os.environ["PINCITE_GENERATOR"] = "none"
+import pincite.models.lazy
+from tests.fakes import HashEncoder
+pincite.models.lazy.load_encoder = lambda *args, **kwargs: HashEncoder()
+from pincite.serve.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the shell's redirections are those of POSIX")
+@pytest.mark.parametrize(
+    ("line", "code", "out", "err"),
+    [
+        ("list --json >/dev/full", 2, "", "The output cannot be written: no space left on device."),
+        ("show notes/lora.md --text >/dev/full", 2, "", "The output cannot be written: no space left on device."),
+        ("list 2>/dev/full", 0, "caches.md", ""),
+        ("list >&-", 0, "", ""),
+        ("list nosuch --json 2>&-", 1, "", ""),
+        ("show notes/lora.md --text >&-", 0, "", ""),
+        ("check - <&-", 0, "", "has no sentence to check"),
+        ("chat <&-", 0, "", ""),
+        ("config | head -1", 0, "# ", ""),
+    ],
+)
+def test_streams_that_are_full_or_closed(
+    line: str, code: int, out: str, err: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "/dev/full" in line and not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    main(["add", str(folder)])
+    (tmp_path / "shell.py").write_text(SHELL)
+    ran = subprocess.run(
+        ["bash", "-c", f'{shlex.quote(sys.executable)} "$0" {line}', str(tmp_path / "shell.py")],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (ROOT / "src", ROOT)))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran.stderr
+    assert out in ran.stdout and bool(out) == bool(ran.stdout)
+    assert err in ran.stderr

@@ -45,7 +45,7 @@ def test_a_folder_is_labelled_listed_and_opened_again(docs: Path, capsys: pytest
     rows = run(capsys, "list")[1]
     assert [row["labels"] for row in rows] == [["board", "hr"], []]
     main(["list"])
-    assert "1 passages, labelled board, hr)" in capsys.readouterr().out
+    assert "1 passage, labelled board, hr)" in capsys.readouterr().out
     main(["label", "docs/hr", "--clear"])
     assert "without labels of its own, 1 document" in capsys.readouterr().out
     main(["label"])

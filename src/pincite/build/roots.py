@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pincite.acquire.uri import absolute, path_of, uri_of
 from pincite.build.sync import Selection
+from pincite.errors import UsageError
 from pincite.store.filters import And, Filter, Glob, Is, Or
 from pincite.store.protocol import Store
 
@@ -21,6 +22,8 @@ _NOTE = "roots"
 def paths_of(paths: Paths) -> list[Path]:
     """Make absolute paths of one path or several; symbolic links stay as they are."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
+    if "" in given:  # it would stand for the folder that we are in
+        raise UsageError("A path is empty.", fix="Name a file or a folder; '.' is the folder that you are in.")
     return [absolute(Path(path).expanduser()) for path in given]
 
 

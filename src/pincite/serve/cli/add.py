@@ -13,31 +13,23 @@ from pincite.errors import UsageError
 from pincite.reports import Pace, SourceReport
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library
+from pincite.serve.cli.opening import argument, open_library
+from pincite.types import Stage, Trace
 
 if TYPE_CHECKING:
     from pincite.library import Library
 
 _SOON = 2.0  # seconds after which an estimate means something
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="a file, a folder (.gitignore files are honoured), or a URL"
-    )
-    parser.add_argument("--include", action="append", default=[], metavar="GLOB", help="take only files that match")
-    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave out what matches")
-    parser.add_argument("--label", action="append", default=[], help="only keys with this grant see what is added")
-    parser.add_argument("--watch", action="store_true", help="keep going and follow changes until Ctrl-C")
-    parser.add_argument(
-        "--retry",
-        action="store_true",
-        help="read again what failed, was not supported or was read only partly, there or in the whole library",
-    )
-    parser.add_argument(
-        "--password", metavar="TEXT", help="opens encrypted PDFs; others can see it while this runs: PINCITE_PASSWORD"
-    )
+ARGUMENTS = (
+    argument("paths PATH...", "a file, a folder (.gitignore files are honoured), or a URL", nargs="*"),
+    argument("--include GLOB", "take only files that match", many=True),
+    argument("--exclude GLOB", "leave out what matches", many=True),
+    argument("--label LABEL", "only keys with this grant see what is added", many=True),
+    argument("--watch", "keep going and follow changes until Ctrl-C"),
+    argument("--retry", "read again what failed, was not supported or was read only partly"),
+    argument("--password TEXT", "opens encrypted PDFs; others can see it: prefer PINCITE_PASSWORD"),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,13 +42,11 @@ def run(args: argparse.Namespace) -> int:
         library.password = args.password or library.password
         counts = _show(_reports(args, library, progress), progress, as_json=args.json, watching=args.watch)
     seconds = time.perf_counter() - started
-    if args.json:
-        render.emit({"summary": dict(counts) | {"seconds": round(seconds, 3)}})
-    else:
-        said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-        render.say(said or "Nothing to add there.")
-        if args.timing:
-            render.note(f"  add          {seconds * 1000:8.0f} ms")
+    said = ", ".join(f"{count:,} {status}" for status, count in counts.items() if count)
+    summary = {"summary": dict(counts) | {"seconds": round(seconds, 3)}}
+    render.result(args, summary, lambda: render.say(said or "Nothing to add there."))
+    if args.timing:
+        render.timing(Trace((Stage("add", seconds),)))
     return 3 if counts["failed"] or counts["partly"] else 0 if counts.total() else 1
 
 
@@ -110,8 +100,8 @@ def _show(reports: Iterator[SourceReport], progress: render.Progress, *, as_json
             render.emit(shapes.report_json(report))
         elif report.reason and report.status in ("failed", "partly", "unsupported"):
             progress.end()
-            render.note(f"{report.status}: {render.shown_path(report.uri)}: {report.reason} {report.fix}".rstrip())
+            render.source(report.status, report.uri, report.reason, report.fix)
         elif watching and report.status in ("indexed", "updated", "removed"):
-            render.note(f"{report.status}: {render.shown_path(report.uri)}")
+            render.source(report.status, report.uri)
     progress.end()
     return counts

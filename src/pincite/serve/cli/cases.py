@@ -10,18 +10,16 @@ from typing import Any
 
 from pincite.errors import PathMissing, UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import count, open_library
+from pincite.serve.cli.opening import argument, count, open_library
 
 _STATUSES = {"y": "accepted", "n": "rejected"}
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add("action", choices=("make", "review"), help="draft cases from passages, or accept, reject and edit drafts")
-    add("file", metavar="FILE", nargs="?", help="where the cases are (default: cases.jsonl)")
-    add("--count", metavar="N", type=count, default=50, help="make: how many, at most (default: 50)")
-    add("--output", metavar="FILE", help="the same as FILE")
+ARGUMENTS = (
+    argument("action ACTION", "draft cases, or accept, reject and edit them", choices=("make", "review")),
+    argument("file [FILE]", "where the cases are (default: cases.jsonl)", nargs="?"),
+    argument("--count N", "make: how many, at most (default: 50)", type=count, default=50),
+    argument("--output FILE", "the same as FILE"),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,25 +31,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _make(args: argparse.Namespace) -> int:
-    """Add drafts to the file; what is there stays as it is."""
+    """Add drafts to the file, those before an interruption too; what is there stays as it is."""
     from pincite import manage
 
     rows = manage.case_rows(args.file)
     before = len(rows)
     with open_library(args) as library:
-        manage.make_cases(library, rows, count=args.count)
+        try:
+            manage.make_cases(library, rows, count=args.count)
+        finally:
+            made = len(rows) - before
+            if made:
+                manage.keep_case_rows(args.file, rows)
         documents = library.stats().documents
-    made = rows[before:]
-    if made:
-        manage.keep_case_rows(args.file, rows)
     if args.json:
-        render.emit({"file": args.file, "made": len(made), "cases": len(rows)})
+        render.emit({"file": args.file, "made": made, "cases": len(rows)})
     elif made:
-        render.say(f"{len(made)} drafts added to {args.file}. Next: pincite cases review {args.file}")
+        said = render.counted(made, "draft")
+        render.say(f"{said} added to {args.file}. Next: pincite cases review {args.file}")
     elif documents:
         render.note("No drafts were added: no further passage has a sentence that a question can be made of.")
     else:
-        render.note("No drafts were added: the library holds no documents. `pincite add PATH` adds some.")
+        render.note(render.EMPTY)
     return 0 if made else 1
 
 
@@ -65,7 +66,7 @@ def _review(args: argparse.Namespace) -> int:
     drafts = [row for row in rows if row.get("status") == "draft"]
     for number, row in enumerate(drafts, start=1):
         render.note(f"\n{number} of {len(drafts)}: {row['question']}")
-        render.note(f"    {render.shown_path(row.get('source') or '')}: “{' '.join((row.get('quote') or '').split())}”")
+        render.note(f"    {render.shown_path(row.get('source') or '')}: “{render.one_line(row.get('quote') or '')}”")
         decision = _ask()
         if decision == "q":
             break
@@ -96,7 +97,5 @@ def _show(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     """Say how many cases have which status."""
     counts = Counter(row.get("status") or "accepted" for row in rows)
     told = {status: counts[status] for status in ("accepted", "rejected", "draft")}
-    if args.json:
-        render.emit({"file": args.file, **told})
-    else:
-        render.say(", ".join(f"{count} {status}" for status, count in told.items()) + f" in {args.file}.")
+    said = ", ".join(f"{count} {status}" for status, count in told.items())
+    render.result(args, {"file": args.file, **told}, lambda: render.say(f"{said} in {args.file}."))

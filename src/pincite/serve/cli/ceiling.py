@@ -9,22 +9,15 @@ from pincite.errors import UsageError
 from pincite.reports import LOSSES, STAGES, Ceiling
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import count, filter_of, search_arguments, settings
+from pincite.serve.cli.opening import SEARCH, argument, filter_of, settings, shared
 
 _BAR = 40  # characters of a bar for all cases
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "cases", metavar="CASES", help="a file of JSON lines that asks of the library, or a BEIR folder"
-    )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report, one file that needs nothing else")
-    parser.add_argument("--generate", action="store_true", help="let the generator answer, not quotes alone")
-    parser.add_argument("--questions", type=count, metavar="N", help="ask only the first N questions")
-    parser.add_argument("--drafts", action="store_true", help="ask cases that nobody accepted yet, too")
-    parser.add_argument("-n", "--limit", type=int, metavar="N", help="how many passages go on (default: 10)")
-    search_arguments(parser)
+ARGUMENTS = (
+    argument("cases CASES", "a file of JSON lines that asks of the library, or a BEIR folder"),
+    argument("--html FILE", "write the report, one file that needs nothing else", type=Path),
+    *shared("generate", "questions", "drafts", "limit", *SEARCH),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,10 +43,7 @@ def run(args: argparse.Namespace) -> int:
             message = f"{args.html} cannot be written: {(error.strerror or str(error)).lower()}."
             raise UsageError(message, fix="Name a file in a folder that you may write to.") from error
         render.note(f"The report is in {args.html}.")
-    if args.json:
-        render.emit(shapes.ceiling_json(found))
-    else:
-        _show(found)
+    render.result(args, shapes.ceiling_json(found), lambda: _show(found))
     return 0
 
 
@@ -67,4 +57,4 @@ def _show(found: Ceiling) -> None:
             render.say(f"  {STAGES[stage][0]:<27} {cases:>6}  {100 * cases / total:5.1f} %  {bar}".rstrip())
     render.say(f"  {'together':<27} {len(found.cases):>6}  {100 if found.cases else 0:5.1f} %")
     if found.left_out:
-        render.note(f"{found.left_out} cases were left out: not accepted, or without a question or gold.")
+        render.note(f"{render.counted(found.left_out, 'case')} left out: not accepted, or without a question or gold.")

@@ -10,15 +10,13 @@ from pathlib import Path
 from pincite.errors import PathMissing, UsageError
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import filter_of, open_library, search_arguments, verifier_argument
+from pincite.serve.cli.opening import SEARCH, argument, filter_of, open_library, shared
 from pincite.types import Citation, Claim, Finding
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE", help="the text to check, UTF-8; '-' reads standard input")
-    verifier_argument(parser)
-    search_arguments(parser)
+ARGUMENTS = (
+    argument("file FILE", "the text to check, UTF-8; '-' reads standard input"),
+    *shared("verifier", *SEARCH),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,12 +40,10 @@ def _show(claims: Sequence[Claim], citations: Sequence[Citation], findings: Sequ
     """Show a check for people: each sentence with its verdict, the quotes with their places, then what to mind."""
     for claim in claims:
         numbers = "".join(f" [{number}]" for number in claim.citations)
-        render.say(f"{claim.verdict:<12}{' '.join(claim.text.split())}{numbers}")
+        render.say(f"{claim.verdict:<12}{render.one_line(claim.text)}{numbers}")
         for problem in claim.problems:
             render.say(f"            {render.nearer(problem)}")
-    for citation in citations:
-        place = render.shown_place(citation.uri, citation.location)
-        render.say(f"  [{citation.number}] {place}\n      “{' '.join(citation.quote.split())}”")
+    render.quotes(citations)
     render.note_findings(f for f in findings if f.kind != "sources_conflict")  # their claims say so already
 
 
@@ -64,4 +60,7 @@ def _read(name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is not UTF-8 text.", fix="Save it as UTF-8.") from error
+        raise UsageError(
+            f"{name} is not UTF-8 text.",
+            fix="Save it as UTF-8; of a document that the library holds: pincite show FILE --text | pincite check -",
+        ) from error

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from pincite.errors import SettingError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import settings
+from pincite.serve.cli.opening import argument, settings
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="only this setting's value")
+ARGUMENTS = (argument("name [NAME]", "only this setting's value", nargs="?"),)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,13 +22,17 @@ def run(args: argparse.Namespace) -> int:
         rows = [row for row in rows if row["name"] == args.name]
         if not rows:
             raise SettingError(f"{args.name!r} is no setting.", fix="`pincite config` lists them.")
-    if args.json:
-        render.emit({"file": str(config_path()), "settings": rows})
-    elif args.name:
-        render.say(str(rows[0]["value"]))
-    else:
-        render.say(f"# {config_path()}, then PINCITE_NAME in the environment, then the command line")
-        for row in rows:
-            shown = f'"{row["value"]}"' if isinstance(row["value"], str) else str(row["value"]).lower()
-            render.say(f"{row['name']} = {shown:<28} # {row['unit']}: {row['help']}")
+    file = str(config_path())
+    render.result(args, {"file": file, "settings": rows}, lambda: _show(file, rows, alone=bool(args.name)))
     return 0
+
+
+def _show(file: str, rows: list[dict[str, Any]], *, alone: bool) -> None:
+    """Show one value, or all as a configuration file that explains itself."""
+    if alone:
+        render.say(str(rows[0]["value"]))
+        return
+    render.say(f"# {file}, then PINCITE_NAME in the environment, then the command line")
+    for row in rows:
+        shown = f'"{row["value"]}"' if isinstance(row["value"], str) else str(row["value"]).lower()
+        render.say(f"{row['name']} = {shown:<28} # {row['unit']}: {row['help']}")

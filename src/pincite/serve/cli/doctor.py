@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from collections.abc import Sequence
 
+from pincite.reports import Check
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library
+from pincite.serve.cli.opening import argument, open_library
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--repair", action="store_true", help="make the derived indexes anew")
+ARGUMENTS = (argument("--repair", "make the derived indexes anew"),)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,11 +20,13 @@ def run(args: argparse.Namespace) -> int:
         if args.repair:
             library.store.rebuild()
         report = manage.doctor(library)
-    if args.json:
-        render.emit(report | {"checks": [asdict(check) for check in report["checks"]]})
-    else:
-        for check in report["checks"]:
-            render.say(f"{'ok  ' if check.ok else 'BAD '} {check.name:<22} {check.detail}")
-            if not check.ok and check.fix:
-                render.say(f"     {check.fix}")
+    render.result(args, report, lambda: _show(report["checks"]))
     return 0 if all(check.ok for check in report["checks"]) else 4
+
+
+def _show(checks: Sequence[Check]) -> None:
+    """Show each check, and what to do about those that failed."""
+    for check in checks:
+        render.say(f"{'ok  ' if check.ok else 'BAD '} {check.name:<22} {check.detail}")
+        if not check.ok and check.fix:
+            render.say(f"     {check.fix}")

@@ -6,26 +6,20 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from pincite.errors import UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import count, settings
+from pincite.serve.cli.opening import argument, count, settings, shared
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "dataset", metavar="DATA", help="a BEIR folder (corpus.jsonl, queries.jsonl, qrels.tsv), or cases as JSON lines"
-    )
-    add("--mode", choices=("hybrid", "vector", "keyword"), help="how to search (default: hybrid)")
-    add("--reranker", metavar="NAME", help="the model that looks again at the best passages (default: none)")
-    add("--against", metavar="OTHER", default="", help="compare with a saved run, or with a mode")
-    add("--save", metavar="RUN.json", type=Path, help="keep the figures of each question")
-    add("--baseline", metavar="FILE", type=Path, help="a saved run; exit with 1 if this one is worse")
-    add("--update-baseline", action="store_true", help="write the baseline instead of comparing with it")
-    add("--tolerance", metavar="X", type=float, default=0.02, help="how far a mean may fall below the baseline")
-    add("--questions", metavar="N", type=count, help="ask only the first N questions")
-    add("--evidence", metavar="K", type=count, default=5, help="the K best passages are the evidence of span metrics")
-    add("--drafts", action="store_true", help="ask cases that nobody accepted yet, too")
+ARGUMENTS = (
+    argument("dataset DATA", "a BEIR folder (corpus.jsonl, queries.jsonl, qrels.tsv), or cases (JSON lines)"),
+    argument("--against OTHER", "compare with a saved run, or with a mode", default=""),
+    argument("--save RUN.json", "keep the figures of each question", type=Path),
+    argument("--baseline FILE", "a saved run; exit with 1 if this one is worse", type=Path),
+    argument("--update-baseline", "write the baseline instead of comparing with it"),
+    argument("--tolerance X", "how far a mean may fall below the baseline", type=float, default=0.02),
+    argument("--evidence K", "the K best passages are the evidence of span metrics", type=count, default=5),
+    *shared("mode", "reranker", "questions", "drafts"),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,8 +27,6 @@ def run(args: argparse.Namespace) -> int:
     from pincite.manage import evaluate_dataset
 
     if args.update_baseline and not args.baseline:
-        from pincite.errors import UsageError
-
         raise UsageError("--update-baseline needs --baseline.", fix="Name the file with --baseline FILE.")
     kept = ("against", "save", "baseline", "update_baseline", "tolerance")
     measured = evaluate_dataset(
@@ -46,10 +38,7 @@ def run(args: argparse.Namespace) -> int:
         span_depth=args.evidence,
         progress=render.Progress(),
     )
-    if args.json:
-        render.emit(measured)
-    else:
-        _show(measured)
+    render.result(args, measured, lambda: _show(measured))
     return 1 if measured.get("baseline", {}).get("worse") else 0
 
 
@@ -63,7 +52,8 @@ def _show(measured: dict[str, Any]) -> None:
         f"{measured['queries_per_second']:.0f} questions a second"
     )
     if measured["rerank_stopped"]:
-        render.say(f"The reranker ran out of time on {measured['rerank_stopped']} questions; they kept their order.")
+        said = render.counted(measured["rerank_stopped"], "question")
+        render.say(f"The reranker ran out of time on {said}; they kept their order.")
     render.say()
     versus = f"   against {against['name']}" if against["name"] else ""
     render.say(f"{'metric':<18} {'mean':>6}   95 % interval{versus}")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from pincite.errors import UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library
+from pincite.serve.cli.opening import argument, open_library
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("target", nargs="?", metavar="TARGET", help="a path, a folder, a URI or a document's id")
-    parser.add_argument("labels", nargs="*", metavar="LABEL", help="those who hold one of these see it")
-    parser.add_argument("--clear", action="store_true", help="take the labels of the target away")
+ARGUMENTS = (
+    argument("target [TARGET]", "a path, a folder, a URI or a document's id", nargs="?"),
+    argument("labels [LABEL...]", "those who hold one of these see it", nargs="*"),
+    argument("--clear", "take the labels of the target away"),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,18 +24,14 @@ def run(args: argparse.Namespace) -> int:
         if args.target is not None:
             uri, labels = library.uri(args.target), sorted(set(args.labels))
             count = library.label(args.target, labels)
-            if args.json:
-                render.emit({"uri": uri, "labels": labels, "documents": count})
-            else:
-                state = f"labelled {', '.join(labels)}" if labels else "without labels of its own"
-                render.say(f"{render.shown_path(uri)}: {state}, {count} {'document' if count == 1 else 'documents'}")
+            state = f"labelled {', '.join(labels)}" if labels else "without labels of its own"
+            said = f"{render.shown_path(uri)}: {state}, {render.counted(count, 'document')}"
+            render.result(args, {"uri": uri, "labels": labels, "documents": count}, lambda: render.say(said))
             return 0
         places = library.labelled()
     for uri, names in places:
-        if args.json:
-            render.emit({"uri": uri, "labels": list(names)})
-        else:
-            render.say(f"{render.shown_path(uri)}  {', '.join(names)}")
+        line = f"{render.shown_path(uri)}  {', '.join(names)}"
+        render.result(args, {"uri": uri, "labels": list(names)}, partial(render.say, line))
     if not places and not args.json:
         render.note("Nothing is labelled: every key sees every document.")
     return 0 if places else 1

@@ -1,11 +1,14 @@
-"""Open the library that the arguments name, and read filters from them."""
+"""Open the library that the arguments name, and read what several commands take."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pincite.errors import FilterError
+from pincite.errors import FilterError, PathMissing, UsageError
 from pincite.serve.cli.render import Progress
 
 if TYPE_CHECKING:
@@ -13,22 +16,21 @@ if TYPE_CHECKING:
     from pincite.settings import Settings
     from pincite.store.filters import Filter
 
-_NAMES = (
+_QUESTION_LAST = 'Check the path, and write the question last and in quotes: pincite ask ./folder "question"'
+
+Argument = tuple[tuple[str, ...], dict[str, Any]]
+
+_SETTINGS = (
     *("library", "offline", "encoder", "generator", "reranker", "base_url", "adapter", "mode", "limit"),
     *("policy", "verifier", "strictness", "temperature", "seed"),
 )
-
-
-def overrides(args: argparse.Namespace) -> dict[str, Any]:
-    """Collect the settings that the arguments set."""
-    return {name: getattr(args, name) for name in _NAMES if getattr(args, name, None) is not None}
 
 
 def settings(args: argparse.Namespace) -> Settings:
     """Load the settings with those of the arguments on top."""
     from pincite.settings import load_settings
 
-    return load_settings(overrides(args))
+    return load_settings({name: getattr(args, name) for name in _SETTINGS if getattr(args, name, None) is not None})
 
 
 def open_library(args: argparse.Namespace) -> Library:
@@ -45,46 +47,76 @@ def count(text: str) -> int:
     return int(text)
 
 
-def search_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what search and ask have in common."""
-    parser.add_argument("--mode", choices=("hybrid", "vector", "keyword"), help="how to search (default: hybrid)")
-    parser.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        metavar="FIELD=VALUE",
-        help="only documents whose field (path, title, language, media_type or metadata) fits: "
-        "FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD<=VALUE, or FIELD~GLOB; all of several must fit",
-    )
-    parser.add_argument(
-        "--reranker", metavar="NAME", help="the model that looks again at the best passages (default: none)"
-    )
-    parser.add_argument("--no-refresh", action="store_true", help="do not look for changes on disk first")
+def argument(form: str, meaning: str, *, many: bool = False, **how: Any) -> Argument:
+    """Declare an argument for ``argparse``.
+
+    Args:
+        form: ``--name`` is a switch, ``--name METAVAR`` takes a value, ``name METAVAR`` stands alone.
+        meaning: what the help says; for an option that may be repeated it says so too.
+        many: an option may be repeated, and gives a list.
+        **how: anything else that ``add_argument`` takes.
+
+    Returns:
+        What ``add_argument`` takes.
+    """
+    name, _, metavar = form.partition(" ")
+    if many:
+        how |= {"action": "append", "default": []}
+        meaning += "; may be repeated"
+    if metavar:
+        how["metavar"] = metavar
+    elif "choices" not in how:
+        how["action"] = "store_true"
+    return tuple(name.split("/")), how | {"help": meaning}
 
 
-def answer_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what ask and chat have in common."""
-    parser.add_argument("--extract", action="store_true", help="answer with verbatim quotes only")
-    parser.add_argument(
-        "--policy",
-        choices=("flag", "drop", "strict"),
-        help="claims that are not supported: flag them, drop them, or give quotes alone (default: flag)",
-    )
-    parser.add_argument(
-        "--strictness",
-        type=float,
-        metavar="X",
-        help="how sure the documents must be: 0 answers whatever was found, 1 nothing (default: 0.5)",
-    )
-    verifier_argument(parser)
-    parser.add_argument("--temperature", type=float, metavar="X", help="how freely the model writes (default: 0)")
-    parser.add_argument("--seed", type=int, metavar="N", help="where chance starts, if the temperature is not 0")
-    search_arguments(parser)
+# What more than one command takes.
+_SHARED = (
+    argument("--mode", "how to search (default: hybrid)", choices=("hybrid", "vector", "keyword")),
+    argument(
+        "--where FIELD=VALUE",
+        "only documents whose field (path, title, language, media_type or metadata) fits: "
+        "FIELD=VALUE, FIELD!=VALUE, FIELD>=VALUE, FIELD<=VALUE, or FIELD~GLOB; all must fit",
+        many=True,
+    ),
+    argument("--reranker NAME", "the model that looks again at the best passages (default: none)"),
+    argument("--no-refresh", "do not look for changes on disk first"),
+    argument("--extract", "answer with verbatim quotes only"),
+    argument("--policy", "what to do with unsupported claims (default: flag)", choices=("flag", "drop", "strict")),
+    argument("--strictness X", "how sure it must be: 0 always answers, 1 never (default: 0.5)", type=float),
+    argument("--verifier NAME", "a model that judges each claim too (default: none)"),
+    argument("--temperature X", "how freely the model writes (default: 0)", type=float),
+    argument("--seed N", "where chance starts, if the temperature is not 0", type=int),
+    argument("--stream", "print events as they come: drafts, citations, verdicts"),
+    argument("--generate", "let the generator answer, not quotes alone"),
+    argument("-n/--limit N", "how many passages (default: 10)", type=int),
+    argument("--questions N", "ask only the first N questions", type=count),
+    argument("--drafts", "ask cases that nobody accepted yet, too"),
+)
+SEARCH = ("mode", "where", "reranker", "no-refresh")
+ANSWER = ("extract", "policy", "strictness", "verifier", "temperature", "seed", "stream", *SEARCH)
 
 
-def verifier_argument(parser: argparse.ArgumentParser) -> None:
-    """Add what ask, chat and check have in common."""
-    parser.add_argument("--verifier", metavar="NAME", help="a model that judges each claim too (default: none)")
+def shared(*names: str) -> tuple[Argument, ...]:
+    """Give options that more than one command takes."""
+    return tuple(one for name in names for one in _SHARED if f"--{name}" in one[0])
+
+
+def paths_and_question(words: list[str]) -> tuple[list[str], str]:
+    """Take apart ``[PATH...] QUESTION``; a path where the question should be is a UsageError."""
+    *paths, question = words
+    if os.path.lexists(question) and (os.sep in question or "." in question):
+        raise UsageError(f"{question} is a path, and there is no question.", fix=_QUESTION_LAST)
+    return paths, question
+
+
+@contextmanager
+def question_last() -> Iterator[None]:
+    """Say of a path that is missing that it may be a question: one that stands first, or without quotes."""
+    try:
+        yield
+    except PathMissing as error:
+        raise PathMissing(str(error), fix=_QUESTION_LAST) from error
 
 
 def filter_of(conditions: list[str]) -> Filter | None:
@@ -107,31 +139,28 @@ def filter_of(conditions: list[str]) -> Filter | None:
 
 def _condition(condition: str) -> Filter:
     """Parse one condition; the operator that comes first counts."""
-    from pincite.store.filters import Between, Glob, Not
+    from pincite.store.filters import Between, Glob, In, Not
 
     places = [(condition.find(op), -len(op), op) for op in ("!=", ">=", "<=", "=", "~") if condition.find(op) > 0]
     if not places:
         raise FilterError(f"--where {condition!r} has no operator.", fix="Write for instance --where language=en.")
     operator = min(places)[2]
     field, value = condition.split(operator, 1)
-    if operator == "~":
-        return Glob(field, value)
-    if operator == ">=":
-        return Between(field, low=_scalars(value)[-1])
-    if operator == "<=":
-        return Between(field, high=_scalars(value)[-1])
-    return Not(_equals(field, value)) if operator == "!=" else _equals(field, value)
-
-
-def _equals(field: str, value: str) -> Filter:
-    """Match a value as text, and as a number or truth value if it looks like one."""
-    from pincite.store.filters import In
-
-    return In(field, tuple(_scalars(value)))
+    meant = _scalars(value)
+    match operator:
+        case "~":
+            return Glob(field, value)
+        case ">=":
+            return Between(field, low=meant[-1])
+        case "<=":
+            return Between(field, high=meant[-1])
+        case "!=":
+            return Not(In(field, tuple(meant)))
+    return In(field, tuple(meant))
 
 
 def _scalars(value: str) -> list[str | int | float | bool]:
-    """List what a word may mean, the text first."""
+    """List what a word may mean: the text, and the number or truth value that it looks like."""
     if value.lower() in ("true", "false"):
         return [value, value.lower() == "true"]
     for kind in (int, float):

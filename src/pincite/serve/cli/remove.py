@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
-from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library
+from pincite.serve.cli.opening import argument, open_library
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help="a path, a folder, a URI or a document's id")
+ARGUMENTS = (argument("targets TARGET...", "a path, a folder, a URI or a document's id", nargs="+"),)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,12 +18,6 @@ def run(args: argparse.Namespace) -> int:
         for target in args.targets:
             for report in library.remove(target).sources:
                 count += 1
-                if args.json:
-                    render.emit(shapes.report_json(report))
-                else:
-                    render.note(f"removed: {render.shown_path(report.uri)}")
-    if args.json:
-        render.emit({"summary": {"removed": count}})
-    else:
-        render.say(f"{count} removed")
+                render.result(args, report, partial(render.source, "removed", report.uri))
+    render.result(args, {"summary": {"removed": count}}, lambda: render.say(f"{count:,} removed"))
     return 0

@@ -9,23 +9,29 @@ from typing import Any
 from pincite.reports import places_of
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import filter_of, open_library, search_arguments
+from pincite.serve.cli.opening import (
+    SEARCH,
+    argument,
+    filter_of,
+    open_library,
+    paths_and_question,
+    question_last,
+    shared,
+)
 from pincite.serve.cli.why import shown_places, shown_terms
 from pincite.types import SearchResult
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("words", nargs="+", metavar="[PATH...] QUESTION", help="the question last; paths restrict it")
-    parser.add_argument("-n", "--limit", type=int, metavar="N", help="how many passages (default: 10)")
-    parser.add_argument("--explain", action="store_true", help="say what each stage of the search gave each passage")
-    search_arguments(parser)
+ARGUMENTS = (
+    argument("words [PATH...] QUESTION", "the question last; paths restrict it", nargs="+"),
+    argument("--explain", "say what each stage of the search gave each passage"),
+    *shared("limit", *SEARCH),
+)
 
 
 def run(args: argparse.Namespace) -> int:
     """Search; 1 when nothing was found."""
-    *paths, question = args.words
-    with open_library(args) as library:
+    paths, question = paths_and_question(args.words)
+    with question_last(), open_library(args) as library:
         result = library.search(
             question,
             limit=args.limit,
@@ -35,16 +41,14 @@ def run(args: argparse.Namespace) -> int:
             refresh=not args.no_refresh,
         )
         shaped = shapes.search_json(result, library if args.explain else None)
-    if args.json:
-        render.emit(shaped)
-    else:
-        _show(result, shaped["hits"])
+        documents = library.stats().documents
+    render.result(args, shaped, lambda: _show(result, shaped["hits"], documents))
     if args.timing:
         render.timing(result.trace)
     return 0 if result.hits else 1
 
 
-def _show(result: SearchResult, shaped: Sequence[Mapping[str, Any]]) -> None:
+def _show(result: SearchResult, shaped: Sequence[Mapping[str, Any]], documents: int) -> None:
     """Show hits for people: place first, what the stages gave it if that is wanted, then the text."""
     render.warn_stale(result.stale)
     for hit, shape in zip(result, shaped, strict=True):
@@ -53,9 +57,9 @@ def _show(result: SearchResult, shaped: Sequence[Mapping[str, Any]]) -> None:
         )
         if "matched" in shape:
             render.say(f"   {shown_places(places_of(hit))}\n   {shown_terms(shape['matched'], shape['lacking'])}")
-        render.say("   " + " ".join(hit.text.split())[:400])
+        render.say(f"   {render.one_line(hit.text, 400)}")
         for passage in hit.also:
             render.say(f"   also in {render.shown_place(passage.uri, passage.location)}  ({passage.id})")
         render.say()
     if not result.hits:
-        render.note("Nothing found. `pincite list` shows what the library holds.")
+        render.note("Nothing found. `pincite list` shows what the library holds." if documents else render.EMPTY)

@@ -7,40 +7,26 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pincite.errors import UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import open_library
+from pincite.serve.cli.opening import argument, open_library
 
 if TYPE_CHECKING:
     import socket
 
     from pincite.serve.keys import Keys
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--host", default="127.0.0.1", metavar="NAME", help="where to listen (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8765, metavar="N", help="the port (default: 8765; 0: a free one)")
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a name by which the server may be called, besides this machine's and --host",
-    )
-    parser.add_argument("--read-only", action="store_true", help="let nobody add, change or remove anything")
-    parser.add_argument(
-        "--root",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="a folder from which holders of keys may add files of this machine (default: none)",
-    )
-    parser.add_argument("--allow-urls", action="store_true", help="let pages of the web be added by their address")
-    parser.add_argument("--audit", action="store_true", help="write down who asked what, and what was shown")
-    parser.add_argument(
-        "--no-footnotes", action="store_true", help="give chat clients answers without their quotes below the text"
-    )
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+ARGUMENTS = (
+    argument("--host NAME", "where to listen (default: 127.0.0.1)", default="127.0.0.1"),
+    argument("--port N", "the port (default: 8765; 0: a free one)", type=int, default=8765),
+    argument("--allow-host NAME", "a name by which the server may be called, besides --host", many=True),
+    argument("--read-only", "let nobody add, change or remove anything"),
+    argument("--root PATH", "a folder whose files holders of keys may add (default: none)", many=True),
+    argument("--allow-urls", "let pages of the web be added by their address"),
+    argument("--audit", "write down who asked what, and what was shown"),
+    argument("--no-footnotes", "give chat clients answers without the quotes below the text"),
+    argument("--open", "open the page in a browser"),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +51,6 @@ def run(args: argparse.Namespace) -> int:
         raise_file_limit(options.connections + 256)
         url = address(opened, options.host)
         render.say(f"Pincite serves {library.path} at {url}")
-        sys.stdout.flush()
         if args.open and sys.stdout.isatty():
             import webbrowser
 
@@ -76,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _keys(library: Path, opened: socket.socket) -> Keys:
     """Give the keys; without any, only this machine may reach the server."""
-    from pincite.errors import UsageError
     from pincite.serve.http.run import is_loopback
     from pincite.serve.keys import Keys
 

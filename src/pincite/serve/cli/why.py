@@ -8,19 +8,16 @@ from collections.abc import Iterable
 from pincite.reports import STAGES, Place, Why, places_of
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import filter_of, open_library, search_arguments
+from pincite.serve.cli.opening import SEARCH, argument, filter_of, open_library, shared
 
 _SHOWN = 5  # of the hits that came before
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("question", metavar="QUESTION", help="the question as it was asked")
-    parser.add_argument("--document", required=True, metavar="D", help="a path, a URI, or a document's id")
-    parser.add_argument("--quote", default="", metavar="TEXT", help="the words that should have been found in it")
-    parser.add_argument("-n", "--limit", type=int, metavar="N", help="how many passages go on (default: 10)")
-    parser.add_argument("--generate", action="store_true", help="let the generator answer, not quotes alone")
-    search_arguments(parser)
+ARGUMENTS = (
+    argument("question QUESTION", "the question as it was asked"),
+    argument("--document D", "a path, a URI, or a document's id", required=True),
+    argument("--quote TEXT", "the words that should have been found in it", default=""),
+    *shared("limit", "generate", *SEARCH),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,10 +33,7 @@ def run(args: argparse.Namespace) -> int:
             where=filter_of(args.where),
             refresh=not args.no_refresh,
         )
-    if args.json:
-        render.emit(shapes.why_json(why))
-    else:
-        _show(why)
+    render.result(args, shapes.why_json(why), lambda: _show(why))
     return 0 if why.found else 1
 
 
@@ -48,11 +42,11 @@ def _show(why: Why) -> None:
     render.warn_stale(why.stale)
     label, meaning = STAGES[why.stage]
     render.say(f"{label.upper()}: {render.shown_path(why.uri)}")
-    render.say(f"  {meaning}\n  {why.reason}")
+    render.say(f"  {meaning}\n  {render.nearer(why.reason)}")
     if why.fix:
         render.say(f"  To do: {why.fix}")
     if why.nearest:
-        render.say(f"  Nearest text: “{' '.join(why.nearest.split())[:300]}”")
+        render.say(f"  Nearest text: “{render.one_line(why.nearest, 300)}”")
     if why.places:
         render.say(f"  Places: {shown_places(why.places)}")
     if why.matched or why.lacking:
