@@ -35,19 +35,7 @@ class Budget:
         self.left = left
 
     def chunks(self, stream: IO[bytes], packed: int, name: str) -> Iterator[bytes]:
-        """Read a stream to its end, a part at a time.
-
-        Args:
-            stream: gives inflated bytes.
-            packed: bytes that it is made of.
-            name: what it is, for people.
-
-        Yields:
-            At most a megabyte at a time.
-
-        Raises:
-            SourceTooLarge: it holds more than is left, or more than a hundred times what compression can honestly do.
-        """
+        """Read a stream of ``packed`` bytes to its end, a megabyte at a time; raises as ``take`` does."""
         total = 0
         while part := stream.read(_CHUNK):
             total += len(part)
@@ -67,7 +55,10 @@ class Budget:
         return b"".join(parts)
 
     def take(self, count: int, total: int, packed: int, name: str) -> None:
-        """Count bytes as they come, of a part that has given ``total`` so far; raises as ``chunks`` does."""
+        """Count bytes as they come, of a part that has given ``total`` so far.
+
+        SourceTooLarge: that is more than is left, or far more than compression can honestly do.
+        """
         self.left -= count
         if self.left < 0 or (total > FREE and total > RATIO * max(1, packed)):
             message = f"{name} inflates to more than is reasonable ({total:,} bytes from {packed:,} and more)."
@@ -78,16 +69,7 @@ class Package:
     """A zip file in memory."""
 
     def __init__(self, data: bytes, budget: Budget | None = None) -> None:
-        """Read its list of members.
-
-        Args:
-            data: the whole file.
-            budget: what it may inflate to; a new one by default.
-
-        Raises:
-            SourceUndecodable: it is no zip file, or a damaged one.
-            SourceTooLarge: it has too many members.
-        """
+        """Read its list of members; SourceError if it is no zip file, a damaged one, or has too many."""
         self.budget = budget or Budget()
         _check_directory(data)
         try:
@@ -107,18 +89,7 @@ class Package:
         return sorted(member.filename for member in self.members if member.filename.startswith(start))
 
     def read(self, member: str | zipfile.ZipInfo) -> bytes:
-        """Give a member's bytes.
-
-        Args:
-            member: it, or its name in any case.
-
-        Returns:
-            All of them.
-
-        Raises:
-            SourceUndecodable: it is missing, damaged, encrypted or packed in an unknown way.
-            SourceTooLarge: it inflates to too much.
-        """
+        """Give the bytes of a member (or of a name, in any case); SourceError when that is not possible or too much."""
         name = member if isinstance(member, str) else member.filename
         return self.budget.whole(self.chunks(member), shown_name(name))
 

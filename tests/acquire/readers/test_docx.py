@@ -140,8 +140,8 @@ def test_diagrams_charts_and_texts_of_drawings_are_read_where_they_hang():
         "charts/c.xml": chart,
     }
     body = (
-        f'<w:p {names}><w:r><w:t>See</w:t></w:r><w:r><dgm:relIds r:dm="d"/></w:r><w:r><a:txBody><a:p><a:r><a:t>In a</a:t>'
-        "</a:r></a:p><a:p><a:r><a:t>canvas</a:t></a:r></a:p></a:txBody></w:r></w:p>"
+        f'<w:p {names}><w:r><w:t>See</w:t></w:r><w:r><dgm:relIds r:dm="d"/></w:r><w:r><a:txBody><a:p><a:r><a:t>In a'
+        "</a:t></a:r></a:p><a:p><a:r><a:t>canvas</a:t></a:r></a:p></a:txBody></w:r></w:p>"
     )
     links = (("d", "diagramData", "diagrams/d.xml"), ("f", "footer", "footer1.xml"))
     assert spans(read(docx(body, extra=extra, links=links), "t.docx", "")) == [

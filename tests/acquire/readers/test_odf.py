@@ -148,13 +148,15 @@ def test_what_cannot_be_seen_is_counted():
     )
     body += "".join(f'<text:p text:style-name="{name}">all{name}</text:p>' for name in "WCBGTN")
     body += '<text:section text:display="none"><text:p>section</text:p></text:section>'
-    cell = '<table:table-cell><text:p text:style-name="W">{}</text:p></table:table-cell>'
-    body += f"<table:table><table:table-row>{cell.format('on')}{cell.format('dark')}</table:table-row></table:table>"
+    cell = '<table:table-cell table:style-name="{}"><text:p text:style-name="W">{}</text:p></table:table-cell>'
+    cells = cell.format("G", "on") + cell.format("G", "dark") + cell.format("", "bare")
+    body += f"<table:table><table:table-row>{cells}</table:table-row></table:table>"
+    body += '<text:p text:style-name="G"><text:span text:style-name="W">on a ground</text:span></text:p>'
     reading = read(looking(body), "a.fodt", "")
     assert reading.text.split("\n\n") == [
-        "a b", "a b", "a spanB b", "a spanG b", "a b", "a b", "allB", "allG", "| on | dark |",
+        "a b", "a b", "a spanB b", "a spanG b", "a b", "a b", "allB", "allG", "| on | dark |", "on a ground",
     ]  # fmt: skip
-    assert reading.metadata["hidden_text"] == 4 * len("spanX") + 4 * len("allX") + len("section")
+    assert reading.metadata["hidden_text"] == 4 * len("spanX") + 4 * len("allX") + len("sectionbare")
 
 
 @pytest.mark.parametrize(
@@ -184,3 +186,49 @@ def test_hidden_slides_are_furniture():
         ("furniture", "unseen"),
     ]
     assert reading.metadata["hidden_slides"] == 1
+
+
+def packed(body: str, **parts: str) -> bytes:
+    return archive({"mimetype": "x", "content.xml": content(body)} | parts, stored=("mimetype",))
+
+
+def test_headers_and_footers_of_the_pages_in_use_are_furniture():
+    page = '<s:master-page s:name="{}"><s:{}><text:p>{}</text:p></s:{}></s:master-page>'
+    pages = "".join(
+        page.format(name, kind, text, kind)
+        for name, kind, text in (
+            ("Standard", "header", "Letterhead"), ("First", "footer-first", "Page one"), ("Unused", "header", "Never"),
+        )
+    )  # fmt: skip
+    styles = f'<office:document-styles {NAMES} xmlns:s="urn:style">{pages}</office:document-styles>'
+    body = '<text:p xmlns:s="urn:style" s:master-page-name="First">Text</text:p>'
+    assert spans(read(packed(body, **{"styles.xml": styles}), "a.odt", "")) == [
+        ("paragraph", "Text"), ("furniture", "Letterhead"), ("furniture", "Page one"),
+    ]  # fmt: skip
+    assert spans(read(packed(body, **{"styles.xml": styles[:-9], "meta.xml": "<"}), "a.odt", "")) == [
+        ("paragraph", "Text")
+    ], "damaged parts that are not needed"
+
+
+def test_charts_and_formulas_are_read_where_they_stand():
+    row = "<table:table-row><table:table-cell><text:p>{}</text:p></table:table-cell><table:table-cell><text:p>{}"
+    rows = "".join(row.format(*cells) + "</text:p></table:table-cell></table:table-row>" for cells in ("aB", "c1"))
+    chart = content(f"<text:p>Sales</text:p><table:table>{rows}</table:table>", "chart")
+    loop = content('<draw:object draw:href="./Object 2"/><text:p>Once</text:p>')
+    maths = '<math xmlns="urn:m"><semantics><mi>E</mi><annotation>E = m c^2</annotation></semantics></math>'
+    frame = '<text:p>{}<draw:frame><draw:object draw:href="./Object {}"/></draw:frame></text:p>'
+    body = frame.format("See", 1) + frame.format("", 2) + frame.format("and", 3) + frame.format("", 4)
+    parts = {"Object 1/content.xml": chart, "Object 2/content.xml": loop, "Object 3/content.xml": maths}
+    assert [text for _, text in spans(read(packed(body, **parts), "a.odt", ""))] == [
+        "See", "Sales", "| a | B |\n| c | 1 |", "Once", "and", "E = m c^2",
+    ]  # fmt: skip
+
+
+def test_lists_keep_headings_boxes_and_tables_inside_them():
+    box = "<draw:frame><draw:text-box><text:p>In a box</text:p></draw:text-box></draw:frame>"
+    inside = listed(
+        '<text:h text:outline-level="2">Part</text:h>', f"<text:p>one{box}</text:p>", "<text:p>two</text:p>"
+    )
+    assert spans(read(odt(inside), "a.odt", "")) == [
+        ("heading", "## Part"), ("list", "1. one\n2. two"), ("paragraph", "In a box"),
+    ]  # fmt: skip

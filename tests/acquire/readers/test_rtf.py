@@ -91,3 +91,13 @@ def test_what_can_be_seen_stays(shown):
     reading = of(COLOURS + rf"{{{shown}word}}\par")
     assert reading.text == "word" and "hidden_text" not in reading.metadata
     assert of(COLOURS + r"\trowd\clcbpat1\pard\intbl{\cf2 White on black}\cell b\cell\row").text.startswith("| White")
+
+
+def test_formulas_are_text_without_what_only_describes_them():
+    fraction = rb"{\mf{\mfPr{\mctrlPr\f1 }}{\mnum{\mr a}}{\mden{\mr b}}}"
+    power = rb"{\msSup{\msSupPr}{\me{\mr x}}{\msup{\mr 2}}}"
+    nary = rb"{\mnary{\mnaryPr{\mchr Z}{\msubHide on}}{\msub{\mr i}}{\msup{\mr n}}{\me{\mr k}}}"
+    formula = (
+        rb"{\mmath{\*\moMathPara{\*\moMath{\mr y=}" + fraction + rb"{\mr +}" + power + nary + rb"}}{\mmathPict 7}}"
+    )
+    assert read(rb"{\rtf1 Let " + formula + rb"\par}", "a.rtf", "").text == "Let y= a/b+ x^2_i^n k"

@@ -1,4 +1,10 @@
-"""DOCX: body, text boxes, notes and comments in order; inserted text is in, deleted and hidden text is out."""
+"""DOCX: body, text boxes, notes and comments in order; inserted text is in, deleted and hidden text is out.
+
+Headings ("## 1.2 Label", with the numbers that the document shows), lists, tables ("| ... |"), code and paragraphs in
+order; at the end notes ("[^1]: ...", where "[^1]" stands in the text), comments, and as furniture headers and
+footers. Metadata: what the document states of itself, and the number of characters that are hidden or deleted and so
+left out.
+"""
 
 from __future__ import annotations
 
@@ -171,22 +177,7 @@ def descendants_outside_tables(node: Any, name: str) -> Iterable[Any]:
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
-    """Read a word processor document.
-
-    Args:
-        data: the document.
-        name: the file's name, the title when there is no better.
-        media_type: not used; every reader has it.
-
-    Returns:
-        Headings ("## 1.2 Label", with the numbers that the document shows), lists, tables ("| ... |"), code and
-        paragraphs in order; at the end notes ("[^1]: ...", where "[^1]" stands in the text), comments, and as
-        furniture headers and footers. Metadata: what the document states of itself, and the number of characters
-        that are hidden or deleted and so left out.
-
-    Raises:
-        SourceError: damaged, protected, or larger inside than is reasonable.
-    """
+    """Read a word processor document, as ``base.Reader`` has it."""
     parts = Parts(data)
     main = parts.main("word/document.xml")
     body = parts.xml(main)

@@ -24,6 +24,8 @@ _DATES = (0x00390040, 0x0E060040)  # when it was sent, when it arrived
 _PAGE = 0x3FFD0003  # code page of texts that are not Unicode
 _FILE = ("3707", "3704", "3001")  # long name, short name, what is shown
 _EPOCH = datetime.datetime(1601, 1, 1, tzinfo=datetime.UTC)
+# What olefile and struct raise for damaged or hostile bytes.
+_BAD = (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError, struct.error, RecursionError)
 _FIX = "Save it again in Outlook, or as .eml."
 _RTF_START = (
     rb"{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans Serif"
@@ -33,19 +35,7 @@ _RTF_START = (
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
-    """Read an Outlook message; what comes of it is as for other mail.
-
-    Args:
-        data: the document.
-        name: the file's name, the title when there is no better.
-        media_type: not used; every reader has it.
-
-    Returns:
-        The reading, as ``mail.read`` gives it.
-
-    Raises:
-        SourceUndecodable: it is damaged, or something else.
-    """
+    """Read an Outlook message, as ``base.Reader`` has it; what comes of it is as for other mail."""
     return letter_reading(_letter(data), name)
 
 
@@ -60,16 +50,7 @@ def _letter(data: bytes) -> Letter:
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as file:
             return _of_file(file)
-    except (
-        OSError,
-        ValueError,
-        IndexError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        struct.error,
-        RecursionError,
-    ) as error:
+    except _BAD as error:
         raise SourceUndecodable("It is damaged, or no Outlook message.", fix=_FIX) from error
 
 
@@ -157,14 +138,7 @@ def _date(numbers: dict[int, int]) -> str:
 
 
 def unpacked(data: bytes) -> bytes:
-    """Unpack RTF as Outlook packs it (MS-OXRTFCP).
-
-    Args:
-        data: a header of 16 bytes, then the packed text.
-
-    Returns:
-        The text; of damaged data, what comes before the damage.
-    """
+    """Unpack RTF as Outlook packs it (MS-OXRTFCP); of damaged data, give what comes before the damage."""
     if data[8:12] != b"LZFu":
         return data[16:]
     size = min(struct.unpack_from("<I", data, 4)[0], 64 * len(data))

@@ -1,4 +1,10 @@
-"""ODT and ODP: text, slides, charts and formulas of OpenDocument, packed or as one flat XML file."""
+"""ODT and ODP: text, slides, charts and formulas of OpenDocument, packed or as one flat XML file.
+
+Headings ("## Label"), lists, tables ("| ... |") and paragraphs in order, then notes ("[^1]: ...") and comments;
+deleted text of tracked changes is out, tables of contents are furniture. A presentation has a page for each slide,
+labelled with its name, with the speaker's notes; a hidden slide is furniture. Metadata: what the document states of
+itself, the characters of hidden text, which is left out, and the hidden slides.
+"""
 
 from __future__ import annotations
 
@@ -207,22 +213,7 @@ def _spaced(text: str) -> str:
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
-    """Read a text document or a presentation.
-
-    Args:
-        data: the document.
-        name: the file's name, the title when there is no better.
-        media_type: not used; the content says which it is.
-
-    Returns:
-        Headings ("## Label"), lists, tables ("| ... |") and paragraphs in order, then notes ("[^1]: ...") and
-        comments; deleted text of tracked changes is out, tables of contents are furniture. A presentation has a page
-        for each slide, labelled with its name, with the speaker's notes; a hidden slide is furniture. Metadata: what
-        the document states of itself, the characters of hidden text, which is left out, and the hidden slides.
-
-    Raises:
-        SourceError: damaged, protected, or larger inside than is reasonable.
-    """
+    """Read a text document or a presentation, as ``base.Reader`` has it."""
     content, part = opened(data)
     styles = part("styles.xml")
     walk = Walk(_numbered([content, styles]), part, looks([styles, content]))
@@ -245,15 +236,7 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
 
 
 def opened(data: bytes) -> tuple[Any, Callable[[str], Any]]:
-    """Open a document.
-
-    Returns:
-        The root of its content, and what gives the root of another part: None where that is missing or damaged, as
-        the text is still readable. Of a flat file all parts are one.
-
-    Raises:
-        SourceError: as ``read``.
-    """
+    """Give the root of the content, and what gives that of another part; of a flat file all parts are one."""
     if not data.startswith(b"PK"):
         root = parse_xml(data)
         return root, lambda name: root if name.endswith(".xml") else None
@@ -270,7 +253,7 @@ def unlocked(data: bytes) -> Package:
 
 
 def optional(package: Package, name: str) -> Any:
-    """Parse a part, or the content of an object; None when it is missing or damaged."""
+    """Parse a part, or an object's content; None when it is missing or damaged: the text is still readable."""
     name = name.removeprefix("./")
     name = name if name.endswith(".xml") else f"{name}/content.xml"
     try:
@@ -281,9 +264,9 @@ def optional(package: Package, name: str) -> Any:
 
 def _furniture(walk: Walk, roots: list[Any]) -> list[Piece]:
     """Write the headers and footers of the pages that the document uses, each text once."""
-    pages = [page for root in roots if root is not None for page in descendants(root, "master-page")]
-    mentions = ("master-page-name", "next-style-name")
-    used = {attribute(n, key) for root in roots if root is not None for n in root.iterdescendants() for key in mentions}
+    pages = [page for root in roots for page in descendants(root, "master-page")]
+    nodes = [*pages, *(node for root in roots for node in descendants(root, "style", "p"))]
+    used = {attribute(node, key) for node in nodes for key in ("master-page-name", "next-style-name")}
     used |= {"Standard", *(attribute(page, "name") for page in pages[:1])}
     parts = (part for page in pages if attribute(page, "name") in used for part in page)
     texts = ("\n".join(piece.text for piece in walk.apart(part)) for part in parts if _RUNNING.match(local(part)))
@@ -297,22 +280,13 @@ def _numbered(roots: list[Any]) -> dict[str, set[int]]:
             number(attribute(level, "level"), 1) for level in style if local(level) == "list-level-style-number"
         }
         for root in roots
-        if root is not None
         for style in descendants(root, "list-style")
     }
 
 
 def looks(roots: list[Any]) -> dict[str, str]:
-    """Find the styles whose text cannot be seen, and those of hidden slides.
-
-    Args:
-        roots: parts with styles, those that others are based on first; None is skipped.
-
-    Returns:
-        By name: "hidden", "white" (hidden where nothing is behind it), "ground" (something is) or "slide".
-    """
+    """Tell which styles hide text ("hidden"; "white" unless one around it is a "ground") or a slide ("slide")."""
     found: dict[str, str] = {}
-    roots = [root for root in roots if root is not None]
     layouts = (layout for root in roots for layout in descendants(root, "page-layout-properties"))
     is_white = all(attribute(layout, "background-color") in ("", "transparent", "#ffffff") for layout in layouts)
     for style in (style for root in roots for style in descendants(root, "style")):

@@ -104,19 +104,11 @@ def line_of(paragraph: Any) -> str:
 
 def lines_of(node: Any) -> list[str]:
     """Give the paragraphs inside a part of a drawing that have text; None has none."""
-    return [line for inner in (descendants(node, "p") if node is not None else ()) if (line := line_of(inner))]
+    return [line for inner in descendants(node, "p") if (line := line_of(inner))]
 
 
 def graphic_pieces(node: Any, follow: Callable[[str], Any]) -> Iterator[Piece]:
-    """Write a chart or a diagram from the element that refers to it.
-
-    Args:
-        node: "chart" or "relIds".
-        follow: gives the root of the part with an id.
-
-    Yields:
-        What it shows; nothing when it is not there.
-    """
+    """Write the chart or diagram that an element ("chart", "relIds") refers to, nothing when it is not there."""
     root = follow(relation_id(node) or attribute(node, "dm"))
     if root is None:
         return
@@ -132,7 +124,7 @@ def chart_texts(root: Any) -> tuple[str, list[str]]:
     """Give a chart's title, and what else is written in it: titles of axes, labels; not what stands for a value."""
     title = child(root, "chart", "title")
     shown = lines_of(title) or [*_points(title).values()]
-    behind = set(descendants(title, "p")) if title is not None else set()
+    behind = set(descendants(title, "p"))
     others = (line_of(inner) for inner in descendants(root, "p") if inner not in behind)
     return one_line(" ".join(shown)), [line for line in others if line and not (line[0] == "[" and line[-1] == "]")]
 
@@ -160,7 +152,7 @@ def _first(node: Any, *names: str) -> Any:
 def _points(node: Any) -> dict[int, str]:
     """Give the cached values of a reference, by index."""
     found: dict[int, str] = {}
-    for point in descendants(node, "pt") if node is not None else ():
+    for point in descendants(node, "pt"):
         index, value = attribute(point, "idx"), child(point, "v")
         if index.isdecimal() and value is not None:
             found[int(index)] = one_line(value.text or "", 1000)

@@ -1,4 +1,10 @@
-"""PPTX: slides as pages, in the order in which they are shown, with tables, charts, diagrams, notes and comments."""
+"""PPTX: slides as pages, in the order in which they are shown, with tables, charts, diagrams, notes and comments.
+
+A page for each slide, labelled with its title: the title as a heading, then points, paragraphs, tables and charts in
+the order of the slide's objects, at last "Notes: ..." and "Comment (author): ...". Dates, footers and slide numbers
+are furniture, and so is all of a hidden slide. Metadata: what the document states of itself, the number of hidden
+slides, and of characters that cannot be seen, which are left out.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,7 @@ from typing import Any
 
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, list_line, paged, rows_text
-from pincite.acquire.readers.ooxml import Parts, graphic_pieces, line_of, relation_id
+from pincite.acquire.readers.ooxml import Parts, graphic_pieces, line_of, lines_of, relation_id
 from pincite.acquire.readers.xml import attribute, child, descendants, local, number, text_of, value_of
 from pincite.types import Reading
 
@@ -19,22 +25,7 @@ _TEXTS = frozenset({"body", "obj", "", "subTitle"})  # placeholders whose paragr
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
-    """Read a presentation.
-
-    Args:
-        data: the document.
-        name: the file's name, the title when there is no better.
-        media_type: not used; every reader has it.
-
-    Returns:
-        A page for each slide, labelled with its title: the title as a heading, then points, paragraphs, tables and
-        charts in the order of the slide's objects, at last "Notes: ..." and "Comment (author): ...". Dates, footers
-        and slide numbers are furniture, and so is all of a hidden slide. Metadata: what the document states of
-        itself, the number of hidden slides, and of characters that cannot be seen, which are left out.
-
-    Raises:
-        SourceError: damaged, protected, or larger inside than is reasonable.
-    """
+    """Read a presentation, as ``base.Reader`` has it."""
     parts = Parts(data)
     title, metadata = parts.properties()
     out = [0]
@@ -99,10 +90,10 @@ def _shape(node: Any) -> Iterator[Piece]:
     if body is None:
         return
     if kind in _TITLES:
-        label = one_line(_text(body), 1000)
+        label = one_line("\n".join(lines_of(body)), 1000)
         yield Piece("heading", f"# {label}" if label else "", 1, label)
     elif kind in _FURNITURE:
-        yield Piece("furniture", _text(body))
+        yield Piece("furniture", "\n".join(lines_of(body)))
     else:
         yield from _paragraphs(body, kind in _TEXTS)
 
@@ -146,10 +137,6 @@ def _paragraphs(body: Any, in_placeholder: bool) -> Iterator[Piece]:
     yield Piece("list", "\n".join(points))
 
 
-def _text(body: Any) -> str:
-    return "\n".join(line for node in body if local(node) == "p" if (line := line_of(node)))
-
-
 def _graphic(node: Any, follow: Callable[[str], Any]) -> Iterator[Piece]:
     """Write a table, a chart or a diagram."""
     for table in descendants(node, "tbl"):
@@ -163,23 +150,20 @@ def _cell(cell: Any) -> str:
     """Give a cell's text on one line, "" where it is merged into another."""
     if "1" in (attribute(cell, "hMerge"), attribute(cell, "vMerge")):
         return ""
-    body = child(cell, "txBody")
-    return " ".join(_text(body).split()) if body is not None else ""
+    return " ".join(" ".join(lines_of(child(cell, "txBody"))).split())
 
 
 def _notes(root: Any) -> Iterator[Piece]:
     """Write the speaker's notes, and what else stands on their page; its header, footer and number are furniture."""
-    for node in descendants(root, "sp") if root is not None else ():
-        holder, body = next(descendants(node, "nvPr"), None), child(node, "txBody")
-        if body is not None and (text := _text(body)):
-            is_furniture = value_of(holder, "ph", name="type") in _FURNITURE
-            yield Piece("furniture", text) if is_furniture else Piece("paragraph", f"Notes: {text}")
+    for node in descendants(root, "sp"):
+        holder, text = next(descendants(node, "nvPr"), None), "\n".join(lines_of(child(node, "txBody")))
+        is_furniture = value_of(holder, "ph", name="type") in _FURNITURE
+        yield Piece("furniture", text) if is_furniture or not text else Piece("paragraph", f"Notes: {text}")
 
 
 def _comments(root: Any) -> Iterator[Piece]:
     """Write comments, of the old kind (text) and the new one (txBody)."""
-    for comment in descendants(root, "cm", "reply") if root is not None else ():
-        body, plain = child(comment, "txBody"), child(comment, "text")
-        text = _text(body) if body is not None else text_of(plain) if plain is not None else ""
-        if text.strip():
-            yield Piece("paragraph", f"Comment: {text.strip()}")
+    for comment in descendants(root, "cm", "reply"):
+        plain = child(comment, "text")
+        text = text_of(plain).strip() if plain is not None else "\n".join(lines_of(child(comment, "txBody")))
+        yield Piece("paragraph", f"Comment: {text}" if text else "")

@@ -1,4 +1,9 @@
-"""RTF: text in its code pages, headings by style or outline level, tables, lists, notes; no recursion, any depth."""
+"""RTF: text in its code pages, headings by style or outline level, tables, lists, notes; no recursion, any depth.
+
+Headings ("## Label"), lists, tables ("| ... |") and paragraphs in order, then notes ("[^1]: ..."), comments, and
+headers and footers as furniture. Metadata: what the document states of itself, and the number of characters that are
+hidden or deleted and so left out.
+"""
 
 from __future__ import annotations
 
@@ -313,21 +318,7 @@ _WORDS: dict[str, Callable[[_Scan, int | None], None]] = {
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
-    """Read a rich text document.
-
-    Args:
-        data: the document.
-        name: the file's name, the title when there is no better.
-        media_type: not used; every reader has it.
-
-    Returns:
-        Headings ("## Label"), lists, tables ("| ... |") and paragraphs in order, then notes ("[^1]: ..."), comments,
-        and headers and footers as furniture. Metadata: what the document states of itself, and the number of
-        characters that are hidden or deleted and so left out.
-
-    Raises:
-        SourceUndecodable: it does not begin as RTF does.
-    """
+    """Read a rich text document, as ``base.Reader`` has it."""
     start = data.find(b"{\\rtf", 0, 1024)
     if start < 0:
         message = "It does not begin as a rich text document does."

@@ -24,8 +24,8 @@ SKIPPED = words(  # destinations that hold no text of the document
     "colortbl filetbl pict objdata themedata colorschememapping datastore listtable listoverridetable revtbl rsidtbl "
     "generator fldinst bkmkstart bkmkend xe tc sp shprslt nonshppict private latentstyles xmlnstbl formfield ftnsep "
     "ftnsepc aftnsep aftnsepc pnseclvl template panose falt operator company manager vern hlinkbase doccomm userprops "
-    "mctrlpr mdpr mfpr mssuppr mssubpr mssubsuppr msprepr maccpr mbarpr mboxpr mborderboxpr meqarrpr mfuncpr mgroupchrpr "
-    "mlimlowpr mlimupppr mmpr mnarypr mphantpr mradpr mrpr margpr momathparapr mmathpr mmathpict"
+    "mctrlpr mdpr mfpr mssuppr mssubpr mssubsuppr msprepr maccpr mbarpr mboxpr mborderboxpr meqarrpr mfuncpr "
+    "mgroupchrpr mlimlowpr mlimupppr mmpr mnarypr mphantpr mradpr mrpr margpr momathparapr mmathpr mmathpict"
 )
 SHOWN = words("shpinst shptxt shpgrp shppict result fldrslt momath momathpara")  # starred or not, it is text
 DESTINATIONS = {

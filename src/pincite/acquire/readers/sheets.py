@@ -1,4 +1,11 @@
-"""XLSX, XLSB, XLS and ODS: sheets as pages, with the values that they hold, a row a line."""
+"""XLSX, XLSB, XLS and ODS: sheets as pages, with the values that they hold, a row a line.
+
+A page for each sheet, labelled with its name: the name as a heading, then a table for each run of rows without an
+empty one between ("| a | b |"), whose label is its range ("B2:D9"); then comments. A hidden sheet is furniture, and
+so are hidden rows, columns and cells of an XLSX sheet ("B2: value"). Numbers, dates and truth values are written in
+full ("1599.99", "2021-01-01", "TRUE"); formulas by their last value. Metadata: what the document states of itself,
+the names of hidden sheets and the number of hidden cells.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ from pincite.acquire.package import Budget
 from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, paged
 from pincite.acquire.readers.ods import read_sheets
-from pincite.acquire.readers.ooxml import OLE, Parts, chart_texts, lines_of, protected
+from pincite.acquire.readers.ooxml import OLE, Parts, chart_texts, lines_of, protected, relation_id
 from pincite.acquire.readers.sheet_text import CELLS, FIX, HIDDEN, RESAVE, Line, column_of, tables, written
 from pincite.acquire.readers.xml import attribute, child, descendants, number, parse_xml, text_of, value_of
 from pincite.errors import SourceTooLarge, SourceUndecodable
@@ -34,23 +41,7 @@ _STYLED = re.compile(rb'<(?:\w+:)?c\s[^<>]*?\br="([A-Z]{1,3})(\d{1,7})"[^<>]*?\b
 
 
 def read(data: bytes, name: str, media_type: str) -> Reading:
-    """Read a spreadsheet.
-
-    Args:
-        data: the document.
-        name: the file's name, its title.
-        media_type: not used; the bytes say which format it is.
-
-    Returns:
-        A page for each sheet, labelled with its name: the name as a heading, then a table for each run of rows
-        without an empty one between ("| a | b |"), whose label is its range ("B2:D9"); then comments. A hidden
-        sheet is furniture, and so are hidden rows, columns and cells of an XLSX sheet ("B2: value"). Numbers, dates
-        and truth values are written in full ("1599.99", "2021-01-01", "TRUE"); formulas by their last value.
-        Metadata: what the document states of itself, the names of hidden sheets and the number of hidden cells.
-
-    Raises:
-        SourceError: damaged, protected, or larger than is reasonable; the rectangle of a sheet counts.
-    """
+    """Read a spreadsheet, as ``base.Reader`` has it."""
     title, metadata, opened = _opened(data)
     found = list(opened)
     cells = sum(piece.text.count("\n") + 1 for *_, content in found for piece in content if piece.label == HIDDEN)
@@ -76,120 +67,55 @@ def _opened(data: bytes) -> tuple[str, dict[str, Scalar], Iterable[_Sheet]]:
     if data.startswith(OLE):
         if "EncryptedPackage".encode("utf-16-le") in data or _FILEPASS.search(data):
             raise protected()
-        return "", {}, _sheets(data, None)
+        return "", {}, _sheets(data, None, {}, {})
     if data.lstrip()[:1] == b"<":
         return read_sheets(data)
     parts = Parts(data)
     if any(name in parts.package for name in ("META-INF/manifest.xml", "content.xml")):
         return read_sheets(data)
-    book = _checked(parts)
-    return *parts.properties(), _cell_by_cell(book) if book.wide else _sheets(data, book)
-
-
-class _Book(NamedTuple):
-    """A package that may be opened."""
-
-    parts: Parts
-    paths: dict[str, str]  # sheet: its part; of XLSX only
-    wide: set[str]  # parts of sheets whose rectangle is too large
-
-
-def _checked(parts: Parts) -> _Book:
-    """Refuse a package that inflates to too much before anybody else opens it."""
     paths = _sheet_parts(parts)
-    sheets = set(paths.values())
-    wide = {
-        member.filename
-        for member in parts.package.members
-        if _rectangle(parts.package.chunks(member), member.filename in sheets) > CELLS
-    }
-    parts.package.budget = Budget()  # what follows reads again what has been counted
-    return _Book(parts, paths, wide)
+    surveys = _surveyed(parts, set(paths.values()))
+    wide = any(survey.size > CELLS for survey in surveys.values())
+    found = _cell_by_cell(parts, paths) if wide else _sheets(data, parts, paths, surveys)
+    return *parts.properties(), found
 
 
-def _rectangle(chunks: Iterable[bytes], is_sheet: bool) -> int:
-    """Inflate a part, and count the cells of the rectangle around all cells if it is the XML of a sheet."""
-    rows: set[bytes] = set()
-    columns: set[bytes] = set()
-    tail = b""
-    for part in chunks:
-        if is_sheet:
-            found = _CELL.findall(tail + part)
-            columns |= {column for column, _ in found}
-            rows |= {row for _, row in found}
-            tail = part[-_TAIL:]
-    heights, widths = [int(row) for row in rows], [column_of(column.decode()) for column in columns]
-    return (max(heights) - min(heights) + 1) * (max(widths) - min(widths) + 1) if rows else 0
+class _Survey(NamedTuple):
+    """What the XML of a sheet says besides its values."""
 
-
-# --- sheets
-
-
-def _sheets(data: bytes, book: _Book | None) -> Iterable[_Sheet]:
-    """Give each sheet's name, whether it is hidden, and what is in it."""
-    from python_calamine import CalamineError, SheetTypeEnum, SheetVisibleEnum, load_workbook
-
-    found = []
-    try:
-        opened = load_workbook(io.BytesIO(data))
-        for about in opened.sheets_metadata:
-            path = book.paths.get(about.name, "") if book else ""
-            content = []
-            if about.typ == SheetTypeEnum.WorkSheet:
-                cells = opened.get_sheet_by_name(about.name)
-                left = cells.start[1] + 1 if cells.start else 1
-                content = [*tables(_lines(cells, left, _unseen(book.parts, path) if book and path else None), left)]
-            content += _beside(book.parts, path) if book and path else []
-            if content or about.typ == SheetTypeEnum.WorkSheet:
-                found.append((about.name, about.visible != SheetVisibleEnum.Visible, content))
-    except (CalamineError, ValueError, OSError, OverflowError) as error:
-        if book is None or not book.paths:
-            raise _refused(error, is_package=book is not None) from error
-        return _cell_by_cell(book)
-    return found
-
-
-def _refused(error: Exception, is_package: bool) -> SourceUndecodable | SourceTooLarge:
-    reason = " ".join(str(error).split())[:120].rstrip(".")
-    if "assword" in reason:
-        return SourceUndecodable("It is protected by a password.", fix="Save it without a password, and add that.")
-    if is_package and "detect" in reason:  # so it also calls an ODS that says it has a billion cells
-        return SourceTooLarge("It is no whole spreadsheet, or has more cells than can be read.", fix=FIX)
-    return SourceUndecodable(f"It is damaged: {reason}.", fix=RESAVE)
-
-
-def _lines(sheet: Any, left: int, unseen: _Unseen | None) -> Iterator[Line]:
-    """Write the rows of a sheet; its iterator begins at row 1 and column ``left``."""
-    for row, values in enumerate(sheet.iter_rows(), 1):
-        is_seen = not (unseen and row in unseen.rows)
-        if values.count("") < len(values) or not is_seen:
-            cells = ["" if value == "" else written(value) for value in values]
-            places = range(len(cells)) if unseen else ()
-            yield Line(row, is_seen, cells, {at for at in places if unseen and unseen.holds(row, left + at)})
-
-
-# --- what the library does not give: what cannot be seen, comments, and sheets with a cell in each corner
-
-
-class _Unseen(NamedTuple):
-    """What of a sheet nobody sees."""
-
-    rows: set[int]
+    size: int  # of the rectangle around all cells
+    rows: set[int]  # that are hidden, and columns
     columns: set[int]
     cells: set[tuple[int, int]]  # row, column; white on white, or of a format that shows nothing
+    running: list[str]  # headers and footers of its pages, without the codes of their looks
 
-    def holds(self, row: int, column: int) -> bool:
+    def hides(self, row: int, column: int) -> bool:
         """Tell whether a cell cannot be seen."""
         return row in self.rows or column in self.columns or (row, column) in self.cells
 
 
-def _unseen(parts: Parts, path: str) -> _Unseen | None:
-    """Find hidden rows, columns and cells of an XLSX sheet; rows that a filter hides are only out of sight."""
-    found, styles = _Unseen(set(), set(), set()), _blank_styles(parts)
-    marks: set[bytes] = set()
-    tail = b""
-    for part in parts.package.chunks(path):
+def _surveyed(parts: Parts, sheets: Iterable[str]) -> dict[str, _Survey]:
+    """Look through the sheets; refuse a package that inflates to too much before anybody else opens it."""
+    styles = _blank_styles(parts)
+    found = {}
+    for member in parts.package.members:
+        chunks = parts.package.chunks(member)
+        if member.filename in sheets:
+            found[member.filename] = _survey(chunks, styles)
+        else:
+            deque(chunks, maxlen=0)
+    parts.package.budget = Budget()  # what follows reads again what has been counted
+    return found
+
+
+def _survey(chunks: Iterable[bytes], styles: set[bytes]) -> _Survey:
+    """Look through a sheet; rows that a filter hides are only out of sight."""
+    found = _Survey(0, set(), set(), set(), [])
+    corners, marks, tail = (set[bytes](), set[bytes]()), set[bytes](), b""
+    for part in chunks:
         seen, tail = tail + part, part[-_TAIL:]
+        for names, letters in zip(corners, zip(*_CELL.findall(seen), strict=True), strict=False):
+            names.update(letters)
         marks.update(mark for mark in (b"<autoFilter", b"<tableParts", b"<conditionalFormatting") if mark in seen)
         found.rows.update(int(n) for tag in _ROW_TAG.findall(seen) for n in re.findall(rb'\br="(\d{1,7})"', tag))
         for tag in _COLUMN_TAG.findall(seen):
@@ -198,11 +124,59 @@ def _unseen(parts: Parts, path: str) -> _Unseen | None:
         for letters, row, style in _STYLED.findall(seen) if styles else ():
             if style in styles:
                 found.cells.add((int(row), column_of(letters.decode())))
+        texts = (_CODES.sub(" ", unescape(text.decode("utf-8", "replace"))) for text in _RUNNING.findall(seen))
+        found.running.extend(" ".join(text.split()) for text in texts)
     if b"<autoFilter" in marks:
         found.rows.clear()
     if marks - {b"<autoFilter"}:  # these may colour the ground
         found.cells.clear()
-    return found if any(found) else None
+    widths, heights = [column_of(name.decode()) for name in corners[0]], [int(name) for name in corners[1]]
+    size = (max(heights) - min(heights) + 1) * (max(widths) - min(widths) + 1) if heights else 0
+    return found._replace(size=size)
+
+
+# --- sheets
+
+
+def _sheets(data: bytes, parts: Parts | None, paths: dict[str, str], surveys: dict[str, _Survey]) -> Iterable[_Sheet]:
+    """Give the sheets; ``paths`` are their parts in XLSX, where a damaged workbook may still be read cell by cell."""
+    from python_calamine import CalamineError, SheetTypeEnum, SheetVisibleEnum, load_workbook
+
+    found = []
+    try:
+        opened = load_workbook(io.BytesIO(data))
+        for about in opened.sheets_metadata:
+            path, content = paths.get(about.name, ""), []
+            if about.typ == SheetTypeEnum.WorkSheet:
+                cells = opened.get_sheet_by_name(about.name)
+                left = cells.start[1] + 1 if cells.start else 1
+                content = [*tables(_lines(cells, left, surveys.get(path)), left)]
+            content += _beside(parts, path, surveys) if parts and path else []
+            if content or about.typ == SheetTypeEnum.WorkSheet:
+                found.append((about.name, about.visible != SheetVisibleEnum.Visible, content))
+    except (CalamineError, ValueError, OSError, OverflowError) as error:
+        if parts and paths:
+            return _cell_by_cell(parts, paths)
+        reason = " ".join(str(error).split())[:120].rstrip(".")
+        if "assword" in reason:
+            raise protected() from error
+        if parts and "detect" in reason:
+            raise SourceUndecodable("It is no whole spreadsheet.", fix=RESAVE) from error
+        raise SourceUndecodable(f"It is damaged: {reason}.", fix=RESAVE) from error
+    return found
+
+
+def _lines(sheet: Any, left: int, survey: _Survey | None) -> Iterator[Line]:
+    """Write the rows of a sheet; its iterator begins at row 1 and column ``left``."""
+    for row, values in enumerate(sheet.iter_rows(), 1):
+        is_seen = not (survey and row in survey.rows)
+        if values.count("") < len(values) or not is_seen:
+            cells = ["" if value == "" else written(value) for value in values]
+            places = range(len(cells)) if survey and (survey.columns or survey.cells) else ()
+            yield (row, is_seen, cells, {at for at in places if survey and survey.hides(row, left + at)})
+
+
+# --- what the library does not give: what cannot be seen, comments, and sheets with a cell in each corner
 
 
 def _blank_styles(parts: Parts) -> set[bytes]:
@@ -228,10 +202,6 @@ def _is_white(colour: Any) -> bool:
     return attribute(colour, "rgb")[-6:].upper() == "FFFFFF" or attribute(colour, "theme") == "0"
 
 
-def _inner_of(node: Any, name: str) -> Iterable[Any]:
-    return descendants(node, name) if node is not None else ()
-
-
 def _inner(node: Any) -> list[Any]:
     """Give the elements inside one that may not be there."""
     return list(node) if node is not None else []
@@ -240,17 +210,12 @@ def _inner(node: Any) -> list[Any]:
 def _sheet_parts(parts: Parts) -> dict[str, str]:
     """Name the part of each sheet of an XLSX document."""
     main = parts.main("xl/workbook.xml")
-    root = parts.optional(main) if main.endswith(".xml") else None
-    relations = parts.relations(main)
-    found = {}
-    for sheet in descendants(root, "sheet") if root is not None else ():
-        key = next((value for name, value in sheet.attrib.items() if name.endswith("}id")), "")
-        if key in relations and relations[key].target in parts.package:
-            found[attribute(sheet, "name")] = relations[key].target
-    return found
+    root, relations = parts.optional(main) if main.endswith(".xml") else None, parts.relations(main)
+    named = ((sheet, relations.get(relation_id(sheet))) for sheet in descendants(root, "sheet"))
+    return {attribute(sheet, "name"): to.target for sheet, to in named if to and to.target in parts.package}
 
 
-def _beside(parts: Parts, path: str) -> Iterator[Piece]:
+def _beside(parts: Parts, path: str, surveys: dict[str, _Survey]) -> Iterator[Piece]:
     """Write what is beside the cells of a sheet.
 
     Comments: of a thread each one, of the copy that old programs see none. What is drawn on it: of a chart its texts,
@@ -258,39 +223,32 @@ def _beside(parts: Parts, path: str) -> Iterator[Piece]:
     """
     threads = parts.related(path, "threadedComment")
     for part in threads or parts.related(path, "comments"):
-        root = parts.optional(part)
-        for node in descendants(root, "threadedComment", "comment") if root is not None else ():
+        for node in descendants(parts.optional(part), "threadedComment", "comment"):
             text = "".join(text_of(inner) for inner in descendants(node, "t", "text")).strip()
             if text:
                 yield Piece("paragraph", f"Comment ({attribute(node, 'ref')}): {text}")
     for drawing in parts.related(path, "drawing"):
-        for body in _inner_of(parts.optional(drawing), "txBody"):
+        for body in descendants(parts.optional(drawing), "txBody"):
             yield Piece("paragraph", "\n".join(lines_of(body)))
         for chart in parts.related(drawing, "chart"):
             title, others = chart_texts(parts.xml(chart))
             yield Piece("paragraph", "\n".join([title, *others]).strip())
-    yield from _furniture(parts, path)
+    for line in dict.fromkeys(surveys[path].running if path in surveys else ()):
+        yield Piece("furniture", line)
 
 
-def _furniture(parts: Parts, path: str) -> Iterator[Piece]:
-    """Write the headers and footers of a sheet's pages, each text once, without the codes of their looks."""
-    end = b"".join(deque(parts.package.chunks(path), maxlen=2))
-    texts = (_CODES.sub(" ", unescape(text.decode("utf-8", "replace"))) for text in _RUNNING.findall(end))
-    yield from (Piece("furniture", line) for line in dict.fromkeys(" ".join(text.split()) for text in texts))
-
-
-def _cell_by_cell(book: _Book) -> Iterator[_Sheet]:
-    """Read a workbook with a sheet too large for a rectangle: values as they are stored, in lines "A1: value"."""
-    package = book.parts.package
+def _cell_by_cell(parts: Parts, paths: dict[str, str]) -> Iterator[_Sheet]:
+    """Read a workbook that the library cannot: values as they are stored, in lines "A1: value"."""
+    package = parts.package
     strings = []
     if "xl/sharedStrings.xml" in package:
         items = parse_xml(_small(package.read("xl/sharedStrings.xml"), "shared text"))
         strings = [" ".join("".join(text_of(t) for t in descendants(item, "t")).split()) for item in items]
-    for label, path in book.paths.items():
+    for label, path in paths.items():
         data = _small(package.read(path), f"sheet {one_line(label)!r}")
         stored = ((attribute(cell, "r"), _stored(cell, strings)) for cell in descendants(parse_xml(data), "c"))
         lines = [f"{place}: {value}" for place, value in stored if value]
-        yield label, False, [Piece("list", "\n".join(lines)), *_beside(book.parts, path)]
+        yield label, False, [Piece("list", "\n".join(lines)), *_beside(parts, path, {})]
 
 
 def _small(data: bytes, name: str) -> bytes:

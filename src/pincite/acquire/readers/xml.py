@@ -91,8 +91,8 @@ def value_of(node: Any, *path: str, name: str = "val") -> str:
 
 
 def descendants(node: Any, *names: str) -> Iterator[Any]:
-    """Yield the elements below that have one of the local names, in document order."""
-    return (inner for inner in node.iterdescendants() if local(inner) in names)
+    """Yield the elements below that have one of the local names, in document order; below None is nothing."""
+    return (inner for inner in (() if node is None else node.iterdescendants()) if local(inner) in names)
 
 
 def number(text: str, default: int = 0) -> int:
