@@ -20,6 +20,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from pincite.access import Principal
 from pincite.library import Library
 from pincite.serve.keys import Keys
+from pincite.settings import changed
 from tests.fakes import HashEncoder
 from tests.serve.http.conftest import Serve
 from tests.serve.mcp.conftest import run, text_of
@@ -176,6 +177,21 @@ def test_work_that_nobody_may_have_any_more_stops(serve: Serve, library: Library
             assert await anyio.to_thread.run_sync(generator.closed.wait, 60)
 
     run(scenario)
+
+
+def test_the_work_of_a_client_who_vanishes_stops(serve: Serve, library: Library) -> None:
+    """A client of the older protocol, whose connection ends without a word."""
+    generator = Endless()
+    library.models.use(encoder=HashEncoder(), generator=generator)
+    library.settings = changed(library.settings, answer_seconds=600)
+    call = CALL | {"params": {"name": "ask", "arguments": {"question": QUESTION}}}
+    with httpx.Client(base_url=serve(asks=1), headers=ACCEPT, timeout=60) as http:
+        session = {"mcp-session-id": http.post("/mcp", json=HELLO).headers["mcp-session-id"]}
+        with http.stream("POST", "/mcp", json=call, headers=session) as stream:
+            assert stream.status_code == 200
+            assert generator.begun.wait(60)
+        assert generator.closed.wait(60)
+        assert http.post("/mcp", json=CALL, headers=session).status_code == 200, "the session goes on"
 
 
 def test_questions_are_written_down_where_the_server_is_to(serve: Serve, library: Library) -> None:

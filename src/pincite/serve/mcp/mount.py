@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 from fastapi import FastAPI, Request
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from pincite.access import OWNER, Principal
 from pincite.errors import UsageError
@@ -89,11 +89,18 @@ class _Endpoint:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; a session belongs to the key that began it."""
+        """Pass a request on; a session belongs to the key that began it. Of a client who vanishes its work is told."""
         self._wanted.set()
         manager = await asyncio.shield(self._manager)
-        scope["user"] = _user(scope["state"]["principal"])
-        await manager.handle_request(scope, receive, send)
+        state = scope["state"]
+        scope["user"], state["vanished"] = _user(state["principal"]), False
+
+        async def received() -> Message:
+            message = await receive()
+            state["vanished"] |= message["type"] == "http.disconnect"
+            return message
+
+        await manager.handle_request(scope, received, send)
 
 
 def _user(principal: Principal) -> Any:
@@ -114,7 +121,7 @@ def _caller(app: FastAPI, context: Any) -> Caller:
     writes = principal.may("editor") and not options.read_only and roots != ()
     call = Call(app.state.library.seen_by(principal), roots)
     request = context.request
-    offered, gone = tools(read_only=not writes), lambda: not still_served(request)
+    offered, gone = tools(read_only=not writes), lambda: request.state.vanished or not still_served(request)
     return Caller(call, offered, partial(_place, app, principal), gone, partial(_written_down, request))
 
 
