@@ -24,7 +24,10 @@ COMMON = (
     "store.filters",
     "store.hashing",
 )
-SERVE = ("library", "opening", "manage", "access", "types", "reports", "errors", "settings", "stop", "store.filters", "serve")
+SERVE = (
+    *("library", "opening", "manage", "access", "types", "reports", "errors", "settings", "stop", "store.filters"),
+    "serve",
+)
 HEAVY = {
     "charset_normalizer", "fastapi", "ir_measures", "lxml", "mcp", "openvino", "openvino_genai", "openvino_tokenizers",
     "olefile", "pathspec", "peft", "platformdirs", "pypdfium2", "python_calamine", "safetensors",
@@ -73,12 +76,12 @@ def allowed(module: str, name: str) -> bool:
     if top in STAGES:
         return within(name, (*COMMON, *STAGES[: STAGES.index(top) + 1]))
     if top == "models":
-        return within(name, ("types", "errors", "text", "stop", "models"))
+        return within(name, ("types", "errors", "text", "stop", "disk", "models"))
     if top == "store":
-        return within(name, ("types", "reports", "errors", "text", "store"))
+        return within(name, ("types", "reports", "errors", "text", "disk", "store"))
     if top == "serve":
         return within(name, (*SERVE, "__version__"))
-    if top in ("place", "stop"):
+    if top in ("place", "stop", "disk"):
         return False
     if top in ("types", "reports", "errors", "text", "access"):
         return within(name, ("types", "errors", "place"))

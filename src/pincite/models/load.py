@@ -49,7 +49,7 @@ def load_encoder(
         progress: called with the name, the bytes so far and the bytes in all while downloading.
 
     Returns:
-        The encoder; OpenVINO's builds its network when first used.
+        The encoder; OpenVINO's builds its network when first used, as a verifier's.
 
     Raises:
         ModelUnknown: nothing has this name.
@@ -69,8 +69,6 @@ def load_encoder(
     from pincite.models.encoders.openvino import OpenVinoEncoder
 
     folder = _ensure(name, "encoder", models_dir, offline, progress)
-    if not folder.is_dir():
-        raise ModelUnknown(f"{name} is no encoder.", fix="Name a folder that holds an encoder.")
     return OpenVinoEncoder(folder, name=_shown(name, folder), threads=threads)
 
 
@@ -83,23 +81,7 @@ def load_reranker(
     seconds: float = 2.0,
     progress: Progress | None = None,
 ) -> Reranker:
-    """Load a reranker, downloading it when it is not here.
-
-    Args:
-        name: see the module.
-        models_dir: where models are kept.
-        offline: never touch the network; a loopback endpoint is not the network.
-        threads: 0 for as many as there are cores.
-        seconds: deadline of a question at an endpoint.
-        progress: called with the name, the bytes so far and the bytes in all while downloading.
-
-    Returns:
-        The reranker.
-
-    Raises:
-        ModelUnknown: nothing has this name.
-        ModelError: it cannot be had or used.
-    """
+    """Load a reranker as ``load_encoder`` does an encoder; ``seconds`` is the deadline of a question at an endpoint."""
     scheme, rest = _split(name, ("st", "http", "https"))
     if scheme == "st":
         from pincite.models.rerankers.sentence_transformers import SentenceTransformersReranker
@@ -114,8 +96,6 @@ def load_reranker(
     from pincite.models.rerankers.openvino import OpenVinoReranker
 
     folder = _ensure(name, "reranker", models_dir, offline, progress)
-    if not folder.is_dir():
-        raise ModelUnknown(f"{name} is no reranker.", fix="Name a folder that holds a reranker.")
     return OpenVinoReranker(folder, name=_shown(name, folder), threads=threads)
 
 
@@ -127,27 +107,10 @@ def load_verifier(
     threads: int = 0,
     progress: Progress | None = None,
 ) -> Verifier:
-    """Load a verifier, downloading it when it is not here.
-
-    Args:
-        name: a local folder, or ``organisation/name`` on the hub.
-        models_dir: where models are kept.
-        offline: never touch the network.
-        threads: 0 for as many as there are cores.
-        progress: called with the name, the bytes so far and the bytes in all while downloading.
-
-    Returns:
-        The verifier; its network is built when first used.
-
-    Raises:
-        ModelUnknown: nothing has this name.
-        ModelError: it cannot be had or used.
-    """
+    """Load a verifier as ``load_encoder`` does an encoder."""
     from pincite.models.verifiers.openvino import OpenVinoVerifier
 
     folder = _ensure(name, "verifier", models_dir, offline, progress)
-    if not folder.is_dir():
-        raise ModelUnknown(f"{name} is no verifier.", fix="Name a folder that holds a verifier.")
     return OpenVinoVerifier(folder, name=_shown(name, folder), threads=threads)
 
 
@@ -161,24 +124,7 @@ def load_generator(
     adapter: str = "",
     progress: Progress | None = None,
 ) -> Generator:
-    """Load a generator, downloading it when it is not here.
-
-    Args:
-        name: see the module.
-        models_dir: where models are kept, and what a runtime makes of them.
-        offline: never touch the network; a loopback endpoint is not the network.
-        threads: 0 for as many as there are cores.
-        base_url: of the endpoint of ``openai:`` models; empty for OpenAI's own.
-        adapter: a LoRA adapter's path, for local models.
-        progress: called with the name, the bytes so far and the bytes in all while downloading.
-
-    Returns:
-        The generator.
-
-    Raises:
-        ModelUnknown: nothing has this name.
-        ModelError: it cannot be had or used.
-    """
+    """Load a generator as ``load_encoder`` does an encoder; ``adapter`` is a LoRA adapter's path, for local models."""
     scheme, rest = _split(name, ("openvino", "llama", "transformers", "openai"))
     tuned = _adapter(adapter)
     if scheme == "openai":
@@ -230,12 +176,15 @@ def _ensure(name: str, kind: Kind, models_dir: Path, offline: bool, progress: Pr
     if model is None and kind == "generator" and not Path(name).is_file():
         raise unknown(name, names)
     try:
-        return ensure(name, models_dir=models_dir, offline=offline, progress=progress)
+        path = ensure(name, models_dir=models_dir, offline=offline, progress=progress)
     except ModelUnknown:
         if names:
             raise
         fix = f"Name a folder, or a {kind} on the hub as owner/name."  # none has a name of its own
         raise ModelUnknown(f"There is no {kind} {name!r}.", fix=fix) from None
+    if kind != "generator" and not path.is_dir():
+        raise ModelUnknown(f"{name} is no {kind}.", fix="Name a folder that holds one.")
+    return path
 
 
 def _address(name: str, base_url: str, offline: bool) -> str:

@@ -34,21 +34,7 @@ class ByteEstimate:
 
 
 class EndpointEncoder:
-    """Texts to unit vectors, made elsewhere.
-
-    Attributes:
-        name (str): "openai:" and the model.
-        fingerprint (str): of the vector space: the model's name and its dimension, since nothing else can be known.
-        dimension (int): of a vector.
-        max_pieces (int): per text, as ``pieces`` counts.
-        pieces (Pieces): an estimate.
-    """
-
-    name: str
-    fingerprint: str
-    dimension: int
-    max_pieces: int
-    pieces: Pieces
+    """Texts to unit vectors, made elsewhere."""
 
     def __init__(self, model: str, *, base_url: str, api_key: str = "") -> None:
         """Ask the endpoint for one vector, to learn the dimension.
@@ -66,24 +52,14 @@ class EndpointEncoder:
         fix = "Check --base-url, the model's name, OPENAI_API_KEY and that the server runs."
         url = f"{base_url.rstrip('/')}/embeddings"
         self._endpoint = Endpoint(url, what="embeddings", api_key=api_key, fix=fix)
-        self.pieces = ByteEstimate()
+        self.pieces: Pieces = ByteEstimate()
         self.max_pieces = _MAX_PIECES
         self.dimension = self._vectors(["dimension"]).shape[1]
+        # nothing else of the vector space can be known
         self.fingerprint = f"{self.name} dimension={self.dimension} l2 prefix= max={self.max_pieces}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode texts.
-
-        Args:
-            texts: any Unicode strings; empty ones are sent as a space, which endpoints accept.
-
-        Returns:
-            (len(texts), dimension), float32, each row of length 1, in the order given.
-
-        Raises:
-            ValueError: a text is longer than ``max_pieces``.
-            ModelError: the endpoint does not answer as agreed.
-        """
+        """Encode texts; empty ones are sent as a space, which endpoints accept."""
         for index, text in enumerate(texts):
             if (count := self.pieces.count(text)) > self.max_pieces:
                 raise ValueError(f"text {index} has {count} pieces; {self.name} takes {self.max_pieces}")

@@ -21,20 +21,7 @@ class OpenVinoEncoder:
 
     The vector space does not depend on the precision: bfloat16 turns a vector by a cosine of less than 1e-3, far less
     than what separates two passages. So one fingerprint covers both, and a library may move between machines.
-
-    Attributes:
-        name (str): as it was asked for.
-        fingerprint (str): of the vector space.
-        dimension (int): of a vector.
-        max_pieces (int): per text, special tokens not included.
-        pieces (Pieces): counts as the encoder does.
     """
-
-    name: str
-    fingerprint: str
-    dimension: int
-    max_pieces: int
-    pieces: Pieces
 
     def __init__(self, folder: Path, *, name: str, precision: Precision = "auto", threads: int = 0) -> None:
         """Read the configuration and the tokenizer; the network itself is built when first needed.
@@ -52,7 +39,7 @@ class OpenVinoEncoder:
         self.name = name
         self.dimension = self._config.width
         pieces = WordPieces(folder / "tokenizer.json")
-        self.pieces = pieces
+        self.pieces: Pieces = pieces
         self._tokenizer = pieces.tokenizer
         special = len(self._tokenizer.encode("", add_special_tokens=True).ids)
         self.max_pieces = self._config.max_pieces - special
@@ -71,17 +58,7 @@ class OpenVinoEncoder:
         self._network.prepare()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode texts in batches of nearly equal length, several at a time.
-
-        Args:
-            texts: any Unicode strings; control tokens such as ``[SEP]`` in them are plain text.
-
-        Returns:
-            (len(texts), dimension), float32, each row of length 1, in the order given.
-
-        Raises:
-            ValueError: a text is longer than ``max_pieces``; nothing is ever cut silently.
-        """
+        """Encode texts in batches of nearly equal length; control tokens such as ``[SEP]`` in them are plain text."""
         encodings = self._tokenizer.encode_batch_fast([printable_surrogates(text) for text in texts])
         rows = [encoding.ids for encoding in encodings]
         self._refuse_long(rows)

@@ -16,21 +16,7 @@ from pincite.text import printable_surrogates
 
 
 class SentenceTransformersEncoder:
-    """Texts to unit vectors, as sentence-transformers makes them.
-
-    Attributes:
-        name (str): as it was asked for.
-        fingerprint (str): of the vector space.
-        dimension (int): of a vector.
-        max_pieces (int): per text, special tokens not included.
-        pieces (Pieces): counts as the encoder does.
-    """
-
-    name: str
-    fingerprint: str
-    dimension: int
-    max_pieces: int
-    pieces: Pieces
+    """Texts to unit vectors, as sentence-transformers makes them."""
 
     def __init__(self, model: str, *, offline: bool = False) -> None:
         """Load the model; code that comes with it is never run, and its weights must be safetensors.
@@ -60,24 +46,14 @@ class SentenceTransformersEncoder:
             ) from error
         self.name = f"st:{model}"
         pieces = pieces_of(self._model.tokenizer, model)
-        self.pieces = pieces
+        self.pieces: Pieces = pieces
         self.dimension = int(self._model.get_sentence_embedding_dimension())
         special = len(pieces.tokenizer.encode("", add_special_tokens=True).ids)
         self.max_pieces = int(self._model.max_seq_length) - special
         self.fingerprint = f"{self.name} weights={_digest(self._model)} l2 prefix= max={self.max_pieces}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode texts.
-
-        Args:
-            texts: any Unicode strings.
-
-        Returns:
-            (len(texts), dimension), float32, each row of length 1, in the order given.
-
-        Raises:
-            ValueError: a text is longer than ``max_pieces``.
-        """
+        """Encode texts; ValueError for one of more than ``max_pieces``."""
         plain = [printable_surrogates(text) for text in texts]
         for index, text in enumerate(plain):
             if (count := self.pieces.count(text)) > self.max_pieces:

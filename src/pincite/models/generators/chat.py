@@ -6,10 +6,13 @@ Control tokens are put in by number; what people and documents wrote is encoded 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from pincite.errors import GenerationError, ModelDamaged
+from pincite.models.generators.relay import Emit, Relay
+from pincite.models.protocols import Finish, GenerationOptions, Piece
 from pincite.types import Message
 
 # What some models' templates put first when a chat has no system message; they were tuned with it.
@@ -28,6 +31,42 @@ class ChatVocabulary(Protocol):
     def control(self, token: str) -> int | None:
         """Give a control token's id, None when there is no such token."""
         ...
+
+
+class LocalGenerator(ABC):
+    """A generator of this process: a vocabulary, and a runtime that takes token ids."""
+
+    def __init__(self, name: str, vocabulary: ChatVocabulary, context_tokens: int) -> None:
+        """Take what chats are made with; the runtime is loaded by the subclass."""
+        self.name, self.context_tokens = name, context_tokens
+        self._vocabulary = vocabulary
+        self._relay = Relay(name)
+
+    def count(self, text: str) -> int:
+        """Count the model's tokens in the text."""
+        return len(self._vocabulary.encode(text))
+
+    def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
+        """Yield pieces of the reply, then one Finish.
+
+        Args:
+            messages: the chat, oldest first.
+            options: how to generate; the deadline counts from this call.
+
+        Returns:
+            An iterator; closing it stops the model within one token.
+
+        Raises:
+            GenerationTimeout: the deadline passed before there was any text.
+            GenerationError: the prompt is over the context, or the runtime failed.
+        """
+        ids = chat_ids(messages, self._vocabulary)
+        tokens = room(len(ids), options.max_tokens, self.context_tokens)
+        return self._relay.stream(lambda emit: self._run(ids, tokens, options, emit), options, len(ids))
+
+    @abstractmethod
+    def _run(self, ids: list[int], tokens: int, options: GenerationOptions, emit: Emit) -> Finish:
+        """Continue the prompt by at most so many tokens; ends when ``emit`` gives False."""
 
 
 def default_system(template: str | None) -> str:

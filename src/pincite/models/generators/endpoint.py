@@ -44,13 +44,9 @@ class EndpointGenerator:
     Passages travel in message fields only, so the endpoint's own template keeps them apart from its control tokens.
 
     Attributes:
-        name (str): of the model.
-        context_tokens (int): prompt and reply together, as told; endpoints do not say.
         reply_form (str): "json"; "lines" once it is known that the endpoint keeps to no schema.
     """
 
-    name: str
-    context_tokens: int
     reply_form: Form = "json"
 
     def __init__(

@@ -10,32 +10,22 @@ from __future__ import annotations
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pincite.errors import ExtraMissing, GenerationError, ModelDamaged
 from pincite.models.generators.adapter import Adapter
-from pincite.models.generators.chat import chat_ids, room
-from pincite.models.generators.relay import Emit, Relay
+from pincite.models.generators.chat import LocalGenerator
+from pincite.models.generators.relay import Emit
 from pincite.models.generators.vocabulary import Vocabulary
-from pincite.models.protocols import Finish, GenerationOptions, Piece
-from pincite.types import Message
+from pincite.models.protocols import Finish, GenerationOptions
 
 CONTEXT = 8192  # tokens; the cache of keys and values is laid out for this many when the model loads
 _SOCKET_PATH = 100  # bytes; the system's limit is 108 on Linux and 104 on macOS
 
 
-class LlamaGenerator:
-    """Continues a chat with a GGUF model on the CPU.
-
-    Attributes:
-        name (str): of the model.
-        context_tokens (int): prompt and reply together.
-    """
-
-    name: str
-    context_tokens: int
+class LlamaGenerator(LocalGenerator):
+    """Continues a chat with a GGUF model on the CPU."""
 
     def __init__(self, gguf: Path, *, name: str = "", threads: int = 0, adapter: Path | None = None) -> None:
         """Load the model (0.3 s for 135M parameters).
@@ -52,42 +42,19 @@ class LlamaGenerator:
             ModelMissing: there is no such file.
             ModelDamaged: llama.cpp cannot load it, or the adapter is not for it.
         """
-        self.name = name or gguf.stem
-        self._vocabulary = Vocabulary(gguf)
-        self.context_tokens = min(CONTEXT, self._vocabulary.context_tokens)
+        vocabulary = Vocabulary(gguf)
+        super().__init__(name or gguf.stem, vocabulary, min(CONTEXT, vocabulary.context_tokens))
         self._server = _server(gguf, self.context_tokens, threads, adapter)
-        self._relay = Relay(self.name)
 
-    def count(self, text: str) -> int:
-        """Count the model's tokens in the text."""
-        return self._vocabulary.count(text)
-
-    def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
-        """Yield pieces of the reply, then one Finish.
-
-        Args:
-            messages: the chat, oldest first.
-            options: how to generate; the deadline counts from this call.
-
-        Returns:
-            An iterator; closing it stops the model within one token.
-
-        Raises:
-            GenerationTimeout: the deadline passed before there was any text.
-            GenerationError: the prompt is over the context, or llama.cpp failed.
-        """
-        ids = chat_ids(messages, self._vocabulary)
+    def _run(self, ids: list[int], tokens: int, options: GenerationOptions, emit: Emit) -> Finish:
         request = {
             "prompt": ids,
-            "n_predict": room(len(ids), options.max_tokens, self.context_tokens),
+            "n_predict": tokens,
             "temperature": options.temperature,
             "seed": options.seed,
             "cache_prompt": True,
             "stream": True,
         }
-        return self._relay.stream(lambda emit: self._run(request, emit), options, len(ids))
-
-    def _run(self, request: dict[str, Any], emit: Emit) -> Finish:
         last: dict[str, Any] = {}
 
         def stop(chunk: dict[str, Any]) -> bool:
@@ -100,7 +67,7 @@ class LlamaGenerator:
         reason, usage = last["choices"][0]["finish_reason"], last.get("usage", {})
         return Finish(
             "length" if reason == "length" else "stop",
-            len(request["prompt"]),
+            len(ids),
             usage.get("completion_tokens", 0),
             usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,12 @@ import numpy as np
 
 from pincite.errors import ModelDamaged
 from pincite.models.generators.adapter import Adapter
-from pincite.models.generators.chat import chat_ids, room
-from pincite.models.generators.relay import Emit, Relay
+from pincite.models.generators.chat import LocalGenerator
+from pincite.models.generators.relay import Emit
 from pincite.models.generators.saved import BLOBS, discard, saved_form, takes_adapters
 from pincite.models.generators.vocabulary import Vocabulary
-from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.models.protocols import Finish, GenerationOptions
 from pincite.models.runtime import import_openvino
-from pincite.types import Message
 
 # SDPA starts in a quarter of paged attention's time, because its compiled form can be kept; paged attention would reuse
 # the keys and values of equal prompts, which answers from changing evidence seldom have.
@@ -25,16 +24,10 @@ PROPERTIES: dict[str, Any] = {"ATTENTION_BACKEND": "SDPA"}
 _log = logging.getLogger(__name__)
 
 
-class OpenVinoGenerator:
-    """Continues a chat with a GGUF model on the CPU.
+class OpenVinoGenerator(LocalGenerator):
+    """Continues a chat with a GGUF model on the CPU."""
 
-    Attributes:
-        name (str): of the model.
-        context_tokens (int): prompt and reply together.
-    """
-
-    name: str
-    context_tokens: int
+    _vocabulary: Vocabulary
 
     def __init__(
         self, gguf: Path, *, cache_dir: Path, name: str = "", threads: int = 0, adapter: Path | None = None
@@ -53,9 +46,8 @@ class OpenVinoGenerator:
             ModelDamaged: OpenVINO cannot load it, or the adapter is not for it.
             DiskFull: there is no room for the saved form.
         """
-        self.name = name or gguf.stem
-        self._vocabulary = Vocabulary(gguf)
-        self.context_tokens = self._vocabulary.context_tokens
+        vocabulary = Vocabulary(gguf)
+        super().__init__(name or gguf.stem, vocabulary, vocabulary.context_tokens)
         lora = Adapter(adapter) if adapter else None
         if lora:
             lora.check(gguf)
@@ -63,29 +55,6 @@ class OpenVinoGenerator:
             self._pipeline = _open(gguf, cache_dir, threads, lora)
         except (RuntimeError, OSError) as error:
             raise ModelDamaged(f"OpenVINO cannot load {gguf.name}.", fix="Fetch the model again.") from error
-        self._relay = Relay(self.name)
-
-    def count(self, text: str) -> int:
-        """Count the model's tokens in the text."""
-        return self._vocabulary.count(text)
-
-    def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
-        """Yield pieces of the reply, then one Finish.
-
-        Args:
-            messages: the chat, oldest first.
-            options: how to generate; the deadline counts from this call.
-
-        Returns:
-            An iterator; closing it stops the model within one token.
-
-        Raises:
-            GenerationTimeout: the deadline passed before there was any text.
-            GenerationError: the prompt is over the context, or OpenVINO failed.
-        """
-        ids = chat_ids(messages, self._vocabulary)
-        config = self._config(options, room(len(ids), options.max_tokens, self.context_tokens))
-        return self._relay.stream(lambda emit: self._run(ids, config, emit), options, len(ids))
 
     def _config(self, options: GenerationOptions, tokens: int) -> Any:
         config = self._pipeline.get_generation_config()
@@ -98,7 +67,8 @@ class OpenVinoGenerator:
             config.temperature, config.rng_seed = options.temperature, options.seed
         return config
 
-    def _run(self, ids: list[int], config: Any, emit: Emit) -> Finish:
+    def _run(self, ids: list[int], tokens: int, options: GenerationOptions, emit: Emit) -> Finish:
+        config = self._config(options, tokens)
         last = [-1]
         decode = self._vocabulary.decoder()
 

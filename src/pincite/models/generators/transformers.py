@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pincite.errors import ExtraMissing, ModelDamaged
-from pincite.models.generators.chat import chat_ids, default_system, room
-from pincite.models.generators.relay import Emit, Relay
-from pincite.models.protocols import Finish, GenerationOptions, Piece
+from pincite.models.generators.chat import LocalGenerator, default_system
+from pincite.models.generators.relay import Emit
+from pincite.models.protocols import Finish, GenerationOptions
 from pincite.text import printable_surrogates
-from pincite.types import Message
 
 
-class TransformersGenerator:
-    """Continues a chat on the CPU, or on a GPU where there is one.
+class TransformersGenerator(LocalGenerator):
+    """Continues a chat on the CPU, or on a GPU where there is one."""
 
-    Attributes:
-        name (str): of the model.
-        context_tokens (int): prompt and reply together.
-    """
-
-    name: str
-    context_tokens: int
+    _vocabulary: _Vocabulary
 
     def __init__(
         self,
@@ -49,12 +41,11 @@ class TransformersGenerator:
             ExtraMissing: torch, transformers or peft are not installed.
             ModelDamaged: the model or the adapter cannot be loaded.
         """
-        self.name = name or Path(name_or_path).stem
         torch = _torch()
         if threads:
             torch.set_num_threads(threads)
         try:
-            self._tokenizer, self._model = _load(name_or_path, offline)
+            tokenizer, self._model = _load(name_or_path, offline)
             if adapter:
                 from peft import PeftModel
 
@@ -63,31 +54,8 @@ class TransformersGenerator:
             raise ModelDamaged(f"{name_or_path} cannot be loaded: {error}", fix="Fetch it again.") from error
         device = "cuda" if torch.cuda.is_available() else "cpu"
         self._model = self._model.to(device).eval()
-        self.context_tokens = int(getattr(self._model.config, "max_position_embeddings", 2048))
-        self._vocabulary = _Vocabulary(self._tokenizer)
-        self._relay = Relay(self.name)
-
-    def count(self, text: str) -> int:
-        """Count the model's tokens in the text."""
-        return len(self._vocabulary.encode(text))
-
-    def stream(self, messages: Sequence[Message], options: GenerationOptions) -> Iterator[Piece | Finish]:
-        """Yield pieces of the reply, then one Finish.
-
-        Args:
-            messages: the chat, oldest first.
-            options: how to generate; the deadline counts from this call.
-
-        Returns:
-            An iterator; closing it stops the model within one token.
-
-        Raises:
-            GenerationTimeout: the deadline passed before there was any text.
-            GenerationError: the prompt is over the context, or torch failed.
-        """
-        ids = chat_ids(messages, self._vocabulary)
-        tokens = room(len(ids), options.max_tokens, self.context_tokens)
-        return self._relay.stream(lambda emit: self._run(ids, tokens, options, emit), options, len(ids))
+        context = int(getattr(self._model.config, "max_position_embeddings", 2048))
+        super().__init__(name or Path(name_or_path).stem, _Vocabulary(tokenizer), context)
 
     def _run(self, ids: list[int], tokens: int, options: GenerationOptions, emit: Emit) -> Finish:
         import torch

@@ -17,15 +17,9 @@ _REQUEST_TEXTS = 32  # the most that Text Embeddings Inference takes at once, un
 
 
 class EndpointReranker:
-    """Scores passages against a question, elsewhere.
+    """Scores passages against a question, elsewhere."""
 
-    Attributes:
-        name (str): the address and the model.
-        batch (int): all passages at once; the endpoint keeps its own deadline.
-    """
-
-    name: str
-    batch: int = 1000
+    batch = 1000  # all passages at once; the endpoint keeps its own deadline
 
     def __init__(self, url: str, *, model: str = "", api_key: str = "", seconds: float = 2.0) -> None:
         """Remember where the model is; nothing is sent yet.
@@ -47,19 +41,9 @@ class EndpointReranker:
         self.name = f"{self._endpoint.shown}#{model}".rstrip("#")
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Score each text.
+        """Score each text; empty ones are sent as a space, which endpoints accept.
 
-        Args:
-            question: any string.
-            texts: any strings; empty ones are sent as a space, which endpoints accept. The endpoint is asked to refuse
-                what is too long for its model, where the protocol has a word for it.
-
-        Returns:
-            (len(texts),), float32, higher is better, in the order given.
-
-        Raises:
-            ModelLimit: the deadline passed.
-            ModelError: the endpoint does not answer as agreed.
+        The endpoint is asked to refuse what is too long for its model, where its interface has a word for it.
         """
         deadline = time.perf_counter() + self._seconds
         plain = [printable_surrogates(text) or " " for text in texts]

@@ -20,14 +20,9 @@ class OpenVinoReranker:
     Scores are the model's logits: those of transformers to 1e-3 in float32; bfloat16 moved them by a hundredth of their
     spread over 50 passages. A passage that does not fit beside the question is scored in windows that overlap
     by a quarter, and the best one counts.
-
-    Attributes:
-        name (str): as it was asked for.
-        batch (int): passages between two looks at the clock.
     """
 
-    name: str
-    batch: int = 16
+    batch = 16
 
     def __init__(self, folder: Path, *, name: str, precision: Precision = "auto", threads: int = 0) -> None:
         """Read the configuration and the tokenizer, and build the network, so that no search has to wait for it.
@@ -49,18 +44,7 @@ class OpenVinoReranker:
         self._network.prepare(many=True)
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Score each text.
-
-        Args:
-            question: any string of at most half the pieces that the model reads.
-            texts: any strings.
-
-        Returns:
-            (len(texts),), float32, higher is better, in the order given.
-
-        Raises:
-            ModelLimit: the question is too long.
-        """
+        """Score each text; ModelLimit for a question of more than half the pieces that the model reads."""
         rows, owners = join(self._tokenizer, question, texts, self._config.max_pieces)
         logits = self._network.compute([row.ids for row in rows], [row.type_ids for row in rows])
         return best(logits[:, 0], owners, len(texts))

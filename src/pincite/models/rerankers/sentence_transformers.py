@@ -19,14 +19,9 @@ class SentenceTransformersReranker:
 
     Scores are the model's logits. A passage that does not fit beside the question is scored in windows that overlap
     by a quarter, and the best one counts.
-
-    Attributes:
-        name (str): "st:" and the model.
-        batch (int): passages between two looks at the clock.
     """
 
-    name: str
-    batch: int = 16
+    batch = 16
 
     def __init__(self, model: str, *, offline: bool = False) -> None:
         """Load the model; code that comes with it is never run, and its weights must be safetensors.
@@ -65,18 +60,7 @@ class SentenceTransformersReranker:
         self._most = _most_pieces(self._model)
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Score each text.
-
-        Args:
-            question: any string of at most half the pieces that the model reads.
-            texts: any strings.
-
-        Returns:
-            (len(texts),), float32, higher is better, in the order given.
-
-        Raises:
-            ModelLimit: the question is too long.
-        """
+        """Score each text; ModelLimit for a question of more than half the pieces that the model reads."""
         asked, plain = printable_surrogates(question), [printable_surrogates(text) for text in texts]
         if not plain:
             return np.empty(0, dtype=np.float32)

@@ -30,12 +30,7 @@ class OpenVinoVerifier:
 
     Logits are those of transformers to 1e-3 in float32. A text that does not fit beside the claim is read in windows
     that overlap by a quarter, and the one that carries the claim best counts.
-
-    Attributes:
-        name (str): as it was asked for.
     """
-
-    name: str
 
     def __init__(self, folder: Path, *, name: str, precision: Precision = "auto", threads: int = 0) -> None:
         """Read the configuration and the tokenizer; the network is built when first needed.
@@ -66,18 +61,7 @@ class OpenVinoVerifier:
         )
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Judgement]:
-        """Judge claims.
-
-        Args:
-            pairs: (text, claim); a claim of at most half the pieces that the model reads.
-
-        Returns:
-            One judgement for each pair, in their order.
-
-        Raises:
-            ModelLimit: a claim is too long.
-            ModelError: the weights cannot be used.
-        """
+        """Judge claims; ModelLimit for one of more than half the pieces that the model reads."""
         joined = [
             join(self._tokenizer, claim, [text], self._config.max_pieces, behind=True)[0] for text, claim in pairs
         ]

@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.disk import write_whole
 from pincite.errors import LibraryBusy, LibraryDamaged
 from pincite.reports import Check
 from pincite.store.derived.beside import Analysed, Analyze, Row, Statistics, analysed, score, statistics_of, token
 from pincite.store.derived.segments import Segments, contents, files, verify
 from pincite.store.derived.shown import Postings, search_shown
-from pincite.store.derived.stamp import Stamp, load_stamp, locked, sweep, write_atomic
+from pincite.store.derived.stamp import Stamp, load_stamp, locked, sweep
 from pincite.store.derived.truth import Truth
 from pincite.store.protocol import Changes
 from pincite.types import Candidate
@@ -353,7 +354,7 @@ class KeywordIndex:
             self._make("more passages were removed than are left")
             return
         writing = replace(state.stamp, detail={**state.stamp.detail, "writing": True})
-        write_atomic(self._stamp_path, writing.encode())
+        write_whole(self._stamp_path, writing.encode())
         stale = np.concatenate([changes.removed, changes.added])  # the added too: a killed writer may have got so far
         state.segments.write(self._passages(changes.added), stale.tolist())
         self._seal(state.segments, str(state.stamp.detail["folder"]), changes.sequence, removed)
@@ -385,7 +386,7 @@ class KeywordIndex:
             "writing": False,
         }
         stamp = Stamp(KIND, self._truth.identity, self._analyzer, sequence, detail)
-        write_atomic(self._stamp_path, stamp.encode())
+        write_whole(self._stamp_path, stamp.encode())
         self._state, self._gap = _State(stamp, segments, files(self._home / folder)), _Gap()
         for other in self._home.glob(f"{PREFIX}-*"):  # replaced now, or left by a killed writer
             if other.name != folder:

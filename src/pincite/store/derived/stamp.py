@@ -1,27 +1,23 @@
-"""What a derived file says of itself, and how it gets onto the disk whole or not at all."""
+"""What a derived file says of itself, and the lock of those who write it."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
-import os
-import secrets
 import shutil
 import struct
-import sys
-import time
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
+from pincite.disk import TEMPORARY, take_lock
 from pincite.errors import LibraryBusy, LibraryDamaged
 
 MAGIC = b"PINCITE1"
 DIGEST = 16  # bytes of BLAKE2b over magic, length and header
-TEMPORARY = ".tmp"
 HEADER_LIMIT = 1 << 20  # bytes; a header is a few hundred
 
 
@@ -74,31 +70,6 @@ def load_stamp(path: Path) -> Stamp | None:
         return None
 
 
-def write_atomic(path: Path, *parts: bytes | Path) -> None:
-    """Replace a file: new name, fsync, rename, fsync of the folder. A crash leaves the old file or the new one.
-
-    Args:
-        path: the file; its folder exists.
-        *parts: what it shall hold, in order: bytes, or files to copy.
-    """
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
-    try:
-        with temporary.open("xb") as stream:
-            for part in parts:
-                if isinstance(part, Path):
-                    with part.open("rb") as source:
-                        shutil.copyfileobj(source, stream, 1 << 20)
-                else:
-                    stream.write(part)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
 def sweep(path: Path) -> None:
     """Remove what killed writers of a file left behind; only for the holder of its lock."""
     for stray in path.parent.glob(f"{path.name}.*{TEMPORARY}"):
@@ -106,17 +77,6 @@ def sweep(path: Path) -> None:
             shutil.rmtree(stray, ignore_errors=True)
         else:
             stray.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can (Windows cannot open a folder)."""
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def checksum(path: Path, length: int | None = None, value: int = 0) -> int:
@@ -142,34 +102,10 @@ def locked(path: Path, seconds: float) -> Iterator[None]:
     Raises:
         LibraryBusy: another process held it all the time.
     """
-    until = time.monotonic() + seconds
     with path.open("ab") as stream:
-        while not _try_lock(stream):
-            if time.monotonic() >= until:
-                raise LibraryBusy(
-                    f"Another process has been writing {path.parent} for more than {seconds:g} s.",
-                    fix="Wait until it is done, or end it.",
-                )
-            time.sleep(0.01)
+        if not take_lock(stream, seconds):
+            raise LibraryBusy(
+                f"Another process has been writing {path.parent} for more than {seconds:g} s.",
+                fix="Wait until it is done, or end it.",
+            )
         yield  # closing the file frees the lock
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(stream: IO[bytes]) -> bool:
-        try:
-            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(stream: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True

@@ -11,11 +11,12 @@ from typing import NoReturn
 
 import numpy as np
 
+from pincite.disk import TEMPORARY, write_whole
 from pincite.errors import LibraryBusy, LibraryDamaged, SpaceMismatch
 from pincite.reports import Check
 from pincite.store.derived.codes import CodeIndex, usable
 from pincite.store.derived.exact import ExactIndex, Keys, Vectors, best, dot, held
-from pincite.store.derived.stamp import TEMPORARY, Stamp, checksum, locked, read_stamp, sweep, write_atomic
+from pincite.store.derived.stamp import Stamp, checksum, locked, read_stamp, sweep
 from pincite.store.derived.truth import Truth
 from pincite.types import Candidate
 
@@ -215,7 +216,7 @@ class VectorIndex:
                     "crc": checksum(data, value=zlib.crc32(keys)),
                 }
                 stamp = Stamp(KIND, self._truth.identity, self._fingerprint, self._sequence, detail)
-                write_atomic(self._path, stamp.encode(), keys, data)
+                write_whole(self._path, stamp.encode(), keys, data)
 
     def _load(self) -> None:
         stamp, keys, data = self._read_file()

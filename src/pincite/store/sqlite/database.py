@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import apsw
 
+from pincite.disk import sync
 from pincite.errors import LibraryDamaged, LibraryError, LibraryNewer, LibraryReadOnly, PathMissing
 from pincite.store.sqlite.explain import RESTORE, busy, cannot_use, closed, explained, read_only
 from pincite.store.sqlite.faults import fault
@@ -318,12 +319,12 @@ def _create(folder: Path) -> None:
             connection.execute("INSERT INTO state VALUES (?, 0)", (uuid4().hex.encode(),))
             connection.execute("COMMIT; PRAGMA journal_mode = WAL")
             connection.close()
-        _sync(temporary)
+        sync(temporary)
         with suppress(FileExistsError):  # another process was first: its library is as good
             _put_in_place(temporary, folder / CATALOG)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync(folder)
+    sync(folder)
 
 
 def _put_in_place(temporary: Path, path: Path) -> None:
@@ -350,17 +351,6 @@ def _savepoint(connection: apsw.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK TO one; RELEASE one")
         raise
-
-
-def _sync(path: Path) -> None:
-    """Put a file or a folder's names on disk."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows keeps names by itself
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _patience() -> Callable[[int], bool]:
