@@ -190,6 +190,7 @@ class Composer:
 
     def _table(self, page: PageText, lines: list[Line]) -> None:
         """Write a table, a row a line."""
+        self._page_start = self._length if self._page_start is None else self._page_start  # its first line is ours
         for number, row in enumerate(rows_of(lines)):
             self._put("|" if number == 0 else "\n|")
             for spans in row:
