@@ -23,7 +23,6 @@ GONE = "\0"  # holds the place of what is no character: an unmapped glyph, the s
 HYPHEN = "\x02"  # PDFium's mark for a hyphen at the end of a line, which it joins with the next
 _LOOKS = 50  # characters that tell how a page is turned
 _STEP = 12  # characters between two looks at the style, within one word
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ODD = re.compile("[\x00-\x01\x03-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]{2,}")
@@ -149,7 +148,7 @@ class Glyphs:
         buffer = (ctypes.c_ushort * (count + 1))()
         given = pdfium.FPDFText_GetText(handle, 0, count, buffer) - 1
         said = bytes(buffer)[: 2 * count].decode("utf-16-le", "surrogatepass")
-        if given != count or len(said) != count or _SURROGATE.search(said) or "\0" in said:
+        if given != count or len(said) != count or "\0" in said:
             get = pdfium.FPDFText_GetUnicode
             codes = [get(handle, index) for index in range(count)]
             return "".join(chr(code if code <= sys.maxunicode else code & 0xFFFF) for code in codes)
@@ -189,13 +188,20 @@ class Glyphs:
 
     def style(self, index: int) -> Style:
         """Tell how a character is set; all of one text object are set alike."""
-        target = self._pdfium.FPDFText_GetTextObject(self._handle, index)
-        key = ctypes.addressof(target.contents) if target else -1 - index
+        key = self._object(index)
         if key not in self._styles:
-            self._styles[key] = self._look(index, target)
+            self._styles[key] = self._look(index)
         return self._styles[key]
 
-    def _look(self, index: int, target: Any) -> Style:
+    def is_alike(self, first: int, last: int) -> bool:
+        """Tell whether two characters are of one text object: then all between them are."""
+        return self._object(first) == self._object(last)
+
+    def _object(self, index: int) -> int:
+        target = self._pdfium.FPDFText_GetTextObject(self._handle, index)
+        return ctypes.addressof(target.contents) if target else -1 - index
+
+    def _look(self, index: int) -> Style:
         pdfium, matrix = self._pdfium, self._matrix
         pdfium.FPDFText_GetMatrix(self._handle, index, matrix)
         size = pdfium.FPDFText_GetFontSize(self._handle, index) * math.hypot(matrix.c, matrix.d)
@@ -203,6 +209,7 @@ class Glyphs:
         bold = pdfium.FPDFText_GetFontWeight(self._handle, index) >= 600
         red, green, blue, alpha = self._colour
         pdfium.FPDFText_GetFillColor(self._handle, index, red, green, blue, alpha)
+        target = pdfium.FPDFText_GetTextObject(self._handle, index)
         mode = pdfium.FPDFTextObj_GetTextRenderMode(target) if target else 0
         doubt = ""
         if mode in (3, 7) or alpha.value < 16:
@@ -332,16 +339,14 @@ def _in_order(lines: list[Line]) -> list[Line]:
 
 def _line(page: int, words: list[tuple[int, int]], glyphs: Glyphs, frame: Frame) -> Line:
     """Look at a line's words: the style of most of them is the line's."""
-    looks = [
-        (index, min(index + _STEP, end), glyphs.style(index))
-        for start, end in words
-        for index in range(start, end, _STEP)
-    ]
-    weight: Counter[Style] = Counter()
-    for start, end, style in looks:
-        weight[style] += end - start
-    style = weight.most_common(1)[0][0]
     start, end = words[0][0], words[-1][1]
+    style, alike = glyphs.style(start), glyphs.is_alike(start, end - 1)
+    steps = [(at, min(at + _STEP, behind)) for first, behind in words for at in range(first, behind, _STEP)]
+    looks = [(first, behind, style if alike else glyphs.style(first)) for first, behind in steps]
+    weight: Counter[Style] = Counter()
+    for first, behind, look in looks:
+        weight[look] += behind - first
+    style = weight.most_common(1)[0][0]
     cos, sin = math.cos(math.radians(style.angle)), math.sin(math.radians(style.angle))
     (x, y), (last_x, last_y) = glyphs.origin(start), glyphs.origin(end - 1)
     (left, _), (_, right) = glyphs.extent(start, cos, sin), glyphs.extent(end - 1, cos, sin)
