@@ -35,4 +35,5 @@ def _show(file: str, rows: list[dict[str, Any]], *, alone: bool) -> None:
     render.say(f"# {file}, then PINCITE_NAME in the environment, then the command line")
     for row in rows:
         shown = f'"{row["value"]}"' if isinstance(row["value"], str) else str(row["value"]).lower()
-        render.say(f"{row['name']} = {shown:<28} # {row['unit']}: {row['help']}")
+        line = f"{row['name']} = {shown}"
+        render.say(f"{line:<40} # {row['unit']}: {row['help']}")

@@ -41,4 +41,4 @@ def _show(record: Any) -> None:
     passages = render.counted(record.passages, "passage")
     render.say(f"{render.shown_path(record.source.uri)}  ({state}, {passages}{labels})")
     if record.reason:
-        render.say(f"    {record.reason} {record.fix}".rstrip())
+        render.say(f"    {render.problem(record.source.uri, record.reason, record.fix)}")

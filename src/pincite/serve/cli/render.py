@@ -183,7 +183,12 @@ def quotes(citations: Iterable[Citation]) -> None:
 
 def source(status: str, uri: str, reason: str = "", fix: str = "") -> None:
     """Say beside the data what became of a source."""
-    note(f"{status}: {shown_path(uri)}" + (f": {reason} {fix}".rstrip() if reason else ""))
+    note(f"{status}: {shown_path(uri)}" + (f": {problem(uri, reason, fix)}" if reason else ""))
+
+
+def problem(uri: str, reason: str, fix: str) -> str:
+    """Say what is wrong with a source, and what to do; its path is not said again."""
+    return f"{reason.removeprefix(unquote(uri.removeprefix('file://')) + ': ')} {fix}".rstrip()
 
 
 def note_findings(findings: Iterable[Finding]) -> None:
