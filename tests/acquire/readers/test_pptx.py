@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pincite.acquire.readers.pptx import read
-from tests.acquire.made import A, P, pptx, shape
+from tests.acquire.made import A, P, pptx, relations, shape
 
 CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
 
@@ -109,3 +111,35 @@ def test_what_cannot_be_seen_is_counted():
     reading = read(pptx(slide), "t.pptx", "")
     assert reading.text.split("\n\n") == ["plain", "white on blue", "partly out"]
     assert reading.metadata == {"hidden_text": len("tinyalikeleftabovehidden")}
+
+
+WHITE = '<a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill>'
+PAPER = '<a:solidFill><a:schemeClr val="bg1"/></a:solidFill>'
+
+
+@pytest.mark.parametrize(
+    ("run", "beside", "master", "is_seen"),
+    [
+        (WHITE, "", "", False),
+        (PAPER, "", "", False),
+        (PAPER.replace("/></a:s", '><a:lumMod val="50000"/></a:schemeClr></a:s'), "", "", True),
+        (WHITE, "<p:pic/>", "", True),
+        (WHITE, f"<p:sp><p:spPr>{PAPER}</p:spPr></p:sp>", "", True),
+        (WHITE, "", "<p:cSld><p:bg><p:bgRef idx='1'><a:schemeClr val='tx2'/></p:bgRef></p:bg></p:cSld>", True),
+        (WHITE, "", "<p:cSld><p:bg><p:bgPr><a:blipFill/></p:bgPr></p:bg></p:cSld>", True),
+        (WHITE, "", '<p:clrMap bg1="dk1"/>', True),
+    ],
+)
+def test_text_in_the_colour_of_a_bare_slide_is_not_seen(run, beside, master, is_seen):
+    theme = '<a:theme xmlns:a="x"><a:lt1><a:sysClr val="window" lastClr="FFFFFF"/></a:lt1></a:theme>'
+    data = pptx(
+        look("secret", f">{run}") + beside,
+        extra={
+            "l.xml": f'<p:l xmlns:p="{P}"/>', "_rels/l.xml.rels": relations(("m", "slideMaster", "m.xml")),
+            "m.xml": f'<p:m xmlns:p="{P}" xmlns:a="{A}">{master}</p:m>',
+            "_rels/m.xml.rels": relations(("t", "theme", "t.xml")), "t.xml": theme,
+        },
+        links={1: (("l", "slideLayout", "../l.xml"),)},
+    )  # fmt: skip
+    reading = read(data, "t.pptx", "")
+    assert (reading.text, reading.metadata.get("hidden_text", 0)) == (("secret", 0) if is_seen else ("", 6))

@@ -20,6 +20,8 @@ from pincite.types import Reading
 
 _TITLES = frozenset({"title", "ctrTitle"})
 _FURNITURE = frozenset({"sldNum", "dt", "ftr", "hdr"})
+_WHITES = (("srgbClr", "ffffff"), ("schemeClr", "bg1"))
+_GROUNDS = ("pic", "graphicFrame", "blipFill", "gradFill", "pattFill", "fillRef", "spPr", "grpSpPr")
 _TINY = 100  # hundredths of a point
 _TEXTS = frozenset({"body", "obj", "", "subTitle"})  # placeholders whose paragraphs are points of a list
 
@@ -52,9 +54,9 @@ def _order(parts: Parts) -> list[str]:
 
 def _slide(parts: Parts, part: str, out: list[int]) -> tuple[bool, list[Piece]]:
     """Tell whether a slide is hidden, and give its pieces, its title first; count what cannot be seen."""
-    root = parts.xml(part)
+    root, ground = parts.xml(part), _ground(parts, part)
     for kind in ("sp", "r"):  # what is in a hidden object is counted with it
-        for node in [node for node in descendants(root, kind) if _cannot_be_seen(node)]:
+        for node in [node for node in descendants(root, kind) if _cannot_be_seen(node, ground)]:
             out[0] += len("".join(text_of(inner).strip() for inner in descendants(node, "t")))
             node.getparent().remove(node)
     pieces = list(_shapes(child(root, "cSld", "spTree"), parts.follower(part)))
@@ -98,12 +100,30 @@ def _shape(node: Any) -> Iterator[Piece]:
         yield from _paragraphs(body, kind in _TEXTS)
 
 
-def _cannot_be_seen(node: Any) -> bool:
+def _ground(parts: Parts, part: str) -> set[tuple[str, ...]]:
+    """Give the colours of text that cannot be seen: that of the background, unless something is known to lie on it."""
+    names = [part]
+    for kind in ("slideLayout", "slideMaster", "theme"):
+        names += parts.related(names[-1], kind)[:1]
+    roots = [parts.optional(name) for name in names]
+    slides, theme = roots[:3], roots[-1]
+    objects = (node for root in slides for node in descendants(root, *_GROUNDS))
+    if any(local(node) not in ("spPr", "grpSpPr") or child(node, "solidFill") is not None for node in objects):
+        return set()
+    given = next((bg for root in slides if (bg := child(root, "cSld", "bg")) is not None), None)
+    colour = _filled(child(given, "bgPr")) or ("schemeClr", value_of(given, "bgRef", "schemeClr") or "bg1")
+    lights = [attribute(one, key) for kind in descendants(theme, "lt1") for one in kind for key in ("lastClr", "val")]
+    is_white = value_of(slides[-1], "clrMap", name="bg1") in ("", "lt1") and (not lights or "FFFFFF" in lights)
+    return {colour, *_WHITES} if is_white and colour in _WHITES else {colour}
+
+
+def _cannot_be_seen(node: Any, ground: set[tuple[str, ...]]) -> bool:
     """Tell whether an object is hidden, or left of or above the slide; whether a run is tiny, or as its ground."""
     if local(node) == "r":
         size, colour = value_of(node, "rPr", name="sz"), _filled(child(node, "rPr"))
         holder = next((above for above in node.iterancestors() if local(above) == "sp"), None)
-        return 0 < number(size, 0) <= _TINY or bool(colour and colour == _filled(child(holder, "spPr")))
+        behind = _filled(child(holder, "spPr"))
+        return 0 < number(size, 0) <= _TINY or (colour is not None and (colour == behind or colour in ground))
     if value_of(node, "nvSpPr", "cNvPr", name="hidden") in ("1", "true"):
         return True
     sides = (("x", "cx"), ("y", "cy"))
@@ -113,10 +133,11 @@ def _cannot_be_seen(node: Any) -> bool:
     return any(number(attribute(offset, at), 0) + number(attribute(extent, size), 0) < 0 for at, size in sides)
 
 
-def _filled(properties: Any) -> tuple[str, str] | None:
-    """Give the one colour that something is filled with, as it is written."""
+def _filled(properties: Any) -> tuple[str, ...] | None:
+    """Give the one colour that something is filled with, as it is written, with what is done to it."""
     colour = next(iter(found), None) if (found := child(properties, "solidFill")) is not None else None
-    return (local(colour), attribute(colour, "val").lower()) if colour is not None else None
+    nodes = [colour, *colour] if colour is not None else []
+    return tuple(text for node in nodes for text in (local(node), attribute(node, "val").lower())) or None
 
 
 def _paragraphs(body: Any, in_placeholder: bool) -> Iterator[Piece]:
