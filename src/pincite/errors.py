@@ -78,6 +78,12 @@ class NotInLibrary(UsageError):
 class AccessDenied(UsageError):
     """The caller's role or grants do not allow this; says nothing of what there is."""
 
+    def __init__(
+        self, message: str = "You may not do this.", *, fix: str = "Ask for a key whose role allows it."
+    ) -> None:
+        """Say that it may not be."""
+        super().__init__(message, fix=fix)
+
 
 class SourceError(PinciteError):
     """One source cannot be taken in."""

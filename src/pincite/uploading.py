@@ -11,9 +11,9 @@ from pincite.access import labels_of
 from pincite.acquire.read import document_id, path_of, uri_of
 from pincite.acquire.uploads import clean_name
 from pincite.build.sync import Selection, sync
-from pincite.errors import UsageError
+from pincite.errors import AccessDenied, UsageError
 from pincite.reports import Pace, SourceReport
-from pincite.writing import FAILED, Writing, denied, silent
+from pincite.writing import FAILED, Writing, silent
 
 
 class Uploading(Writing):
@@ -83,7 +83,7 @@ class Uploading(Writing):
         held, name = self.principal.grants, clean_name(name)
         wanted = labels_of(labels) or held or frozenset()
         if held is not None and not wanted <= held:
-            raise denied()
+            raise AccessDenied
         for number in count():
             place = self.uploads.place(name, wanted, number)
             there = self._whole.source(uri_of(place))

@@ -104,7 +104,7 @@ class Writing:
             NotInLibrary: there is nothing of this name, neither in the library nor on the disk.
         """
         if not self.principal.is_owner:
-            raise denied()
+            raise AccessDenied
         wanted = labels_of(labels)
         uri = uri_named(self.store, target).rstrip("/")
         is_there = uri.startswith("file:") and os.path.lexists(path_of(uri))
@@ -296,7 +296,7 @@ class Writing:
     def _must_be(self, role: Role) -> None:
         """Raise AccessDenied unless the principal has a role, or more."""
         if not self.principal.may(role):
-            raise denied()
+            raise AccessDenied
 
     def _build(self) -> Build:
         """Collect what building needs."""
@@ -343,11 +343,6 @@ class Writing:
         encoder = self.models.loaded.get("encoder")
         space = encoder.fingerprint if encoder else self._whole.note(_SPACE + self.models.encoder_name)
         return not self._whole.unembedded(space, 1)
-
-
-def denied() -> AccessDenied:
-    """Say that it may not be, and nothing of what there is."""
-    return AccessDenied("You may not do this.", fix="Ask for a key whose role allows it.")
 
 
 def _at_or_below(place: str, uri: str) -> bool:

@@ -94,7 +94,7 @@ def sync_bytes(source: Source, data: bytes, build: Build) -> Iterator[SourceRepo
     if record and record.source.media_type in CONTAINERS:
         known |= {inner.source.uri: inner for inner in store.sources(source.uri + "/")}
     look = _Look(build, known, seen, touched, Path(), None, newer_readers(store, build.readers, keep=True))
-    yield from commit(read_ahead(look.given(source, data), build), build)
+    yield from commit(read_ahead(look.read(source, data), build), build)
     for one in touched:
         store.touch(one)
     for uri in sorted(known.keys() - seen):
@@ -162,11 +162,7 @@ class _Look:
             source = record.source if record else Source(found.uri, "", "", found.modified_ns, found.size)
             yield from self._failed(source, record, error)
         else:
-            yield from self._read(source, data, record)
-
-    def given(self, source: Source, data: bytes) -> Iterator[_Item]:
-        """Compare bytes that are at hand with their record, and read them, and what is inside, if they changed."""
-        yield from self._read(source, data, self.known.get(source.uri))
+            yield from self.read(source, data)
 
     def _again(self, record: SourceRecord) -> bool:
         """Tell whether something is to be read again, or something inside it, though it has not changed."""
@@ -190,8 +186,9 @@ class _Look:
             return False
         return not (self._is_outdated(record) or (record.status == "partly" and "partly" in self.build.retry))
 
-    def _read(self, source: Source, data: bytes, record: SourceRecord | None) -> Iterator[_Item]:
+    def read(self, source: Source, data: bytes) -> Iterator[_Item]:
         """Read bytes that are not as recorded; what is inside comes first, so that the whole is settled last."""
+        record = self.known.get(source.uri)
         if record is not None and self._is_same(source, record):
             self.touched.append(source)
             yield _as_recorded(record)

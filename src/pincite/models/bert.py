@@ -113,7 +113,7 @@ def build_graph(folder: Path, config: BertConfig, head: Head = "vector", labels:
         raise _damaged(folder, f"model.safetensors cannot be used ({error!r})") from error
 
 
-def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
+def read_safetensors(path: Path, *, strict: bool = False) -> dict[str, NDArray[np.float32]]:
     """Map a safetensors file's floating-point tensors, without copying those that are float32.
 
     The format (github.com/huggingface/safetensors): 8 bytes, the header's size; the header, JSON, with each tensor's
@@ -121,22 +121,26 @@ def read_safetensors(path: Path) -> dict[str, NDArray[np.float32]]:
 
     Args:
         path: the file. It is mapped copy-on-write, so nothing can change it.
+        strict: refuse tensors of other types, instead of leaving them out.
 
     Returns:
         Tensors by name, as float32.
 
     Raises:
-        ValueError: the file is not of this format, or is cut short.
+        ValueError: the file is not of this format, or is cut short, or holds what may not be left out.
     """
     raw: NDArray[np.uint8] = np.memmap(path, mode="c", dtype=np.uint8)
     size = int(raw[:8].view("<u8")[0])
     body = raw[8 + size :]
     header: dict[str, Any] = json.loads(raw[8 : 8 + size].tobytes())
     tensors = {}
+    header.pop("__metadata__", None)
     for name, entry in header.items():
-        if name != "__metadata__" and entry["dtype"] in ("F32", "F16", "BF16"):
+        if entry["dtype"] in ("F32", "F16", "BF16"):
             start, end = entry["data_offsets"]
             tensors[name] = _as_float32(body[start:end], entry["dtype"]).reshape(entry["shape"])
+        elif strict:
+            raise ValueError(f"{name} is of another type")
     return tensors
 
 

@@ -58,18 +58,7 @@ def fetch_wheel(wheel: Wheel, files: tuple[ModelFile, ...], scratch: Path, repor
 
 
 def fetch_hub(hub: Hub, files: tuple[ModelFile, ...], scratch: Path, report: Callable[[int], None]) -> None:
-    """Download the listed files from the hub, checked.
-
-    Args:
-        hub: the repository.
-        files: what to take from it.
-        scratch: an empty folder for them.
-        report: gets the bytes downloaded so far.
-
-    Raises:
-        ModelDownload: the hub does not give a file, or gives another one.
-        OSError: the disk does not take it.
-    """
+    """Download the listed files from the hub, as ``fetch_wheel`` does from a wheel."""
     done = 0
     for file in files:
         with _get(hub.url(_endpoint(), file.path)) as stream:
@@ -77,20 +66,7 @@ def fetch_hub(hub: Hub, files: tuple[ModelFile, ...], scratch: Path, report: Cal
 
 
 def fetch_hub_unlisted(hub: Hub, scratch: Path, report: Callable[[int], None]) -> tuple[ModelFile, ...]:
-    """Download an encoder that the catalogue does not know.
-
-    Args:
-        hub: the repository.
-        scratch: an empty folder for its files.
-        report: gets the bytes downloaded so far.
-
-    Returns:
-        The files that came, with their checksums.
-
-    Raises:
-        ModelDownload: a required file is not there, or the hub cannot be reached.
-        OSError: the disk does not take it.
-    """
+    """Download a model that the catalogue does not know; give the files that came, with their checksums."""
     files: list[ModelFile] = []
     for path in (*HUB_REQUIRED, *HUB_OPTIONAL):
         done = sum(file.size for file in files)

@@ -30,20 +30,7 @@ class SentenceTransformersEncoder:
             ModelMissing: the model is not on this machine, and cannot be had.
             ModelDamaged: it has no fast tokenizer.
         """
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise ExtraMissing(
-                "Models named 'st:' need sentence-transformers.", fix="Run `pip install 'pincite[torch]'`."
-            ) from error
-        try:
-            self._model: Any = SentenceTransformer(
-                model, trust_remote_code=False, local_files_only=offline, model_kwargs={"use_safetensors": True}
-            )
-        except (OSError, ValueError) as error:
-            raise ModelMissing(
-                f"sentence-transformers cannot load {model!r}: {error}", fix="Check the name, or download it first."
-            ) from error
+        self._model = loaded("SentenceTransformer", model, offline=offline)
         self.name = f"st:{model}"
         pieces = pieces_of(self._model.tokenizer, model)
         self.pieces: Pieces = pieces
@@ -62,6 +49,24 @@ class SentenceTransformersEncoder:
             return np.empty((0, self.dimension), dtype=np.float32)
         vectors = self._model.encode(plain, normalize_embeddings=True, show_progress_bar=False)
         return np.asarray(vectors, dtype=np.float32)
+
+
+def loaded(kind: str, model: str, *, offline: bool) -> Any:
+    """Load a model by a class of the library: nothing that comes with it is run, and weights must be safetensors."""
+    try:
+        import sentence_transformers
+    except ImportError as error:
+        raise ExtraMissing(
+            "Models named 'st:' need sentence-transformers.", fix="Run `pip install 'pincite[torch]'`."
+        ) from error
+    try:
+        return getattr(sentence_transformers, kind)(
+            model, trust_remote_code=False, local_files_only=offline, model_kwargs={"use_safetensors": True}
+        )
+    except (OSError, ValueError) as error:
+        raise ModelMissing(
+            f"sentence-transformers cannot load {model!r}: {error}", fix="Check the name, or download it first."
+        ) from error
 
 
 def pieces_of(tokenizer: Any, model: str) -> WordPieces:

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.errors import ModelDamaged
+from pincite.models.bert import read_safetensors
 from pincite.models.generators.gguf import PROJECTIONS, read_gguf
 
 _NAME = re.compile(r"(?:base_model\.model\.)?model\.layers\.(\d+)\.(.+)\.lora_([AB])\.(?:default\.)?weight")
-_PLAIN = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}  # bfloat16 is the upper half of float32
 _FIX = "Save it with PEFT as a plain LoRA on the attention and MLP projections, or use the transformers runtime."
 
 
@@ -47,8 +47,10 @@ class Adapter:
         try:
             config = json.loads((self.file.parent / "adapter_config.json").read_text(encoding="utf-8"))
             self.scale = _scale(config)
-            self._tensors, self._start = _table(self.file)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, struct.error) as error:
+            self._tensors = read_safetensors(self.file, strict=True)
+            if any(tensor.ndim != 2 for tensor in self._tensors.values()):
+                raise ValueError("it holds a tensor of another shape")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
             raise ModelDamaged(f"The LoRA adapter {path} cannot be used: {error}.", fix=_FIX) from error
         self._parts: dict[tuple[int, str], dict[str, str]] = {}
         for name in self._tensors:
@@ -69,7 +71,7 @@ class Adapter:
         _, tensors = read_gguf(gguf)
         for (layer, name), parts in self._parts.items():
             tensor = tensors.get(f"blk.{layer}.{PROJECTIONS[name]}.weight")
-            shapes = [self._tensors[part]["shape"] for _, part in sorted(parts.items())]
+            shapes = [self._tensors[part].shape for _, part in sorted(parts.items())]
             fits = tensor and len(shapes) == 2 and (shapes[1][0], shapes[0][1]) == tensor.shape
             if not fits or shapes[0][0] != shapes[1][1]:
                 raise ModelDamaged(
@@ -90,7 +92,7 @@ class Adapter:
         heads["self_attn.k_proj"] = metadata.get(f"{architecture}.attention.head_count_kv", heads["self_attn.q_proj"])
         arrays: dict[str, NDArray[np.float32]] = {}
         for (layer, name), parts in sorted(self._parts.items()):
-            a, b = self._array(parts["A"]), self._array(parts["B"])
+            a, b = self._tensors[parts["A"]], self._tensors[parts["B"]]
             if architecture == "llama" and name in heads:
                 b = b.reshape(heads[name], 2, len(b) // heads[name] // 2, -1).swapaxes(1, 2).reshape(b.shape)
             stem = f"blk.{layer}.{PROJECTIONS[name]}.weight"
@@ -98,14 +100,6 @@ class Adapter:
             arrays[f"{stem}.lora_b"] = b * np.float32(self.scale)  # llama.cpp itself scales by alpha / rank, here 1
         facts = {"general.type": "adapter", "general.architecture": architecture, "adapter.type": "lora"}
         _write_gguf(target, facts, arrays)
-
-    def _array(self, name: str) -> NDArray[np.float32]:
-        entry = self._tensors[name]
-        start, end = entry["data_offsets"]
-        raw = np.fromfile(self.file, np.uint8, end - start, offset=self._start + start).view(_PLAIN[entry["dtype"]])
-        if entry["dtype"] == "BF16":
-            raw = (raw.astype("<u4") << 16).view("<f4")
-        return raw.astype(np.float32).reshape(entry["shape"])
 
 
 def _scale(config: dict[str, Any]) -> float:
@@ -117,21 +111,6 @@ def _scale(config: dict[str, Any]) -> float:
         raise ValueError("it is not a plain LoRA adapter")
     rank = config["r"]
     return float(config["lora_alpha"] / (math.sqrt(rank) if config.get("use_rslora") else rank))
-
-
-def _table(file: Path) -> tuple[dict[str, dict[str, Any]], int]:
-    """Read a safetensors file's table, and where its data starts."""
-    with file.open("rb") as data:
-        (length,) = struct.unpack("<Q", data.read(8))
-        if length > file.stat().st_size:
-            raise ValueError("its table runs past its end")
-        table = json.loads(data.read(length))
-    table.pop("__metadata__", None)
-    size = file.stat().st_size - 8 - length
-    for entry in table.values():
-        if entry["dtype"] not in _PLAIN or len(entry["shape"]) != 2 or entry["data_offsets"][1] > size:
-            raise ValueError("it holds a tensor of another type or shape, or ends early")
-    return table, 8 + length
 
 
 def _write_gguf(target: Path, facts: dict[str, str], arrays: dict[str, NDArray[np.float32]]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.errors import ExtraMissing, ModelError, ModelMissing
-from pincite.models.encoders.sentence_transformers import pieces_of
+from pincite.errors import ModelError
+from pincite.models.encoders.sentence_transformers import loaded, pieces_of
 from pincite.models.windows import best, join
 from pincite.text import printable_surrogates
 
@@ -36,21 +36,9 @@ class SentenceTransformersReranker:
             ModelError: it does not give one score for a pair.
             ModelDamaged: it has no fast tokenizer.
         """
-        try:
-            from sentence_transformers import CrossEncoder
-            from torch.nn import Identity
-        except ImportError as error:
-            raise ExtraMissing(
-                "Models named 'st:' need sentence-transformers.", fix="Run `pip install 'pincite[torch]'`."
-            ) from error
-        try:
-            self._model: Any = CrossEncoder(
-                model, trust_remote_code=False, local_files_only=offline, model_kwargs={"use_safetensors": True}
-            )
-        except (OSError, ValueError) as error:
-            raise ModelMissing(
-                f"sentence-transformers cannot load {model!r}: {error}", fix="Check the name, or download it first."
-            ) from error
+        self._model = loaded("CrossEncoder", model, offline=offline)
+        from torch.nn import Identity
+
         if self._model.num_labels != 1:
             message = f"{model!r} chooses among {self._model.num_labels} labels, so it is no reranker"
             raise ModelError(f"{message}.", fix="Choose a cross-encoder that gives one score.")

@@ -146,7 +146,7 @@ class KeywordIndex:
             try:
                 if state is not None:
                     self._verify(state.stamp, frozenset())  # first: a damaged file may make tantivy panic
-                    keys = state.segments.keys()
+                    keys = state.segments.columns(state.segments.searcher)[0]
                     if load_stamp(self._stamp_path) is None:
                         raise LibraryDamaged("The keyword index has lost its stamp.")
             except LibraryDamaged as error:

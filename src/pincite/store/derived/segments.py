@@ -148,7 +148,10 @@ class Segments:
         return Statistics(values["N, total number of docs"], values["avgdl, average length of field"], frequencies)
 
     def columns(self, searcher: Any) -> tuple[NDArray[np.int64], ...]:
-        """Give key, document key and length in tokens of all passages that can be found: (n,) each, by key."""
+        """Give key, document key and length in tokens of all passages that can be found: (n,) each, by key.
+
+        A key that is there twice is given twice.
+        """
         with _translated():
             count = max(1, int(searcher.num_docs))
             hits = searcher.search(self._tantivy.Query.all_query(), count, count=False).hits
@@ -163,13 +166,6 @@ class Segments:
             hits = searcher.search(self._query([token], None), max(1, most), count=False).hits
             keys = _column(searcher, KEY, [address for _, address in hits])
         return np.array(keys, dtype=np.int64), np.array([score for score, _ in hits], dtype=np.float64)
-
-    def keys(self) -> NDArray[np.int64]:
-        """List the keys of all passages that can be found, ascending; a key that is there twice is given twice."""
-        with _translated():
-            hits = self.searcher.search(self._tantivy.Query.all_query(), max(1, self.count), count=False).hits
-            keys = _column(self.searcher, KEY, [address for _, address in hits])
-        return np.sort(np.array(keys, dtype=np.int64))
 
     def _document(self, passage: Analysed) -> Any:
         document = self._tantivy.Document()

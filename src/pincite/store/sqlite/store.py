@@ -84,7 +84,7 @@ class SqliteStore:
     def _check(self, is_allowed: bool) -> None:
         """Raise AccessDenied, which says nothing of what there is."""
         if not is_allowed:
-            raise AccessDenied("You may not do this.", fix="Ask for a key whose role allows it.")
+            raise AccessDenied
 
     # --- writing
 
