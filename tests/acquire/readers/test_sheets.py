@@ -10,7 +10,7 @@ import pytest
 from pincite.acquire.readers import sheets
 from pincite.acquire.readers.sheets import read
 from pincite.errors import SourceError, SourceTooLarge
-from tests.acquire.made import S, archive, rows, xlsx
+from tests.acquire.made import A, S, archive, relations, rows, xlsx
 
 ODS = "application/vnd.oasis.opendocument.spreadsheet"
 
@@ -88,6 +88,7 @@ def test_many_repeated_cells_of_an_ods_are_refused():
         (archive({"a": "b"}), "no whole spreadsheet"),
         (sheets.OLE + "EncryptedPackage".encode("utf-16-le"), "password"),
         (sheets.OLE + bytes(2000), "damaged"),
+        (sheets.OLE + bytes.fromhex("0908100000060500") + bytes(12) + bytes.fromhex("2f003600"), "password"),
         (archive({"META-INF/manifest.xml": "<encryption-data/>"}), "password"),
     ],
 )
@@ -133,3 +134,31 @@ def test_white_cells_without_a_fill_are_furniture():
         data = data.replace(f'<c r="{column}1"', f'<c r="{column}1" s="{style}"')
     assert hiding(data)[0] == [("table", "| a |  |  | d |"), ("furniture", "B1: b\nC1: c\nE1: e")]
     assert hiding(data, behind="<tableParts/>")[0] == [("table", "| a | b | c | d | e |")]
+
+
+def test_text_boxes_titles_of_charts_and_running_heads_come_behind_the_cells():
+    said = "<x:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p><a:p><a:r><a:t>again</a:t></a:r></a:p></x:txBody>"
+    chart = "<c:s {}><c:chart><c:title><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:title></c:chart></c:s>"
+    names = f'xmlns:a="{A}" xmlns:x="urn:x" xmlns:c="urn:c"'
+    made = xlsx(
+        {"S": rows(("x",))},
+        extra={
+            "drawings/d.xml": f"<x:wsDr {names}>{said.format('Note')}</x:wsDr>",
+            "drawings/_rels/d.xml.rels": relations(("c", "chart", "../charts/c.xml")),
+            "charts/c.xml": chart.format(names),
+        },
+        links={1: (("d", "drawing", "../drawings/d.xml"),)},
+    )
+    with zipfile.ZipFile(io.BytesIO(made)) as file:
+        parts = {name: file.read(name).decode() for name in file.namelist()}
+    head = '<headerFooter><oddHeader>&amp;L&amp;"Arial,Bold"&amp;12Plums&amp;CPage &amp;P</oddHeader></headerFooter>'
+    sheet = parts["xl/worksheets/sheet1.xml"].replace("</worksheet>", f"{head}</worksheet>")
+    assert spans(read(archive(parts | {"xl/worksheets/sheet1.xml": sheet}), "t.xlsx", ""))[1:] == [
+        ("table", "A1:A1", "| x |"), ("paragraph", "", "Note\nagain"), ("paragraph", "", "Sales"),
+        ("furniture", "", "Plums Page"),
+    ]  # fmt: skip
+
+
+def test_a_workbook_that_the_library_refuses_is_read_cell_by_cell():
+    data = xlsx({"S": '<row r="1"><c r="A1" t="s"><v>7</v></c><c r="B1"><v>2</v></c></row>'})
+    assert read(data, "t.xlsx", "").text == "# S\n\nB1: 2", "a shared text that is not there"

@@ -36,7 +36,7 @@ _ROW_TAG = re.compile(rb'<(?:\w+:)?row\s([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
 _COLUMN_TAG = re.compile(rb'<(?:\w+:)?col\s([^<>]*?\bhidden="(?:1|true)"[^<>]*)>')
 _RUNNING = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>([^<]*)<")
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|[A-Z])')  # what they say but text
-_FILEPASS = re.compile(rb"\x09\x08[\x08\x10]\x00\x00[\x05\x06]\x05\x00.{4,12}\x2f\x00[\x04\x06\x36]\x00", re.DOTALL)
+_FILEPASS = re.compile(rb"\x09\x08[\x08\x10]\x00\x00[\x05\x06]\x05\x00.{4,16}\x2f\x00[\x04\x06\x36\xc8]\x00", re.DOTALL)
 _STYLED = re.compile(rb'<(?:\w+:)?c\s[^<>]*?\br="([A-Z]{1,3})(\d{1,7})"[^<>]*?\bs="(\d{1,6})"')
 
 
