@@ -1,8 +1,9 @@
 import pytest
+import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pincite.find.distinct import BEYOND, Looks, alike, distinct
+from pincite.find.distinct import BEYOND, Looks, _words, alike, distinct
 from pincite.types import Hit, Passage
 
 LONG = (
@@ -24,6 +25,7 @@ def hits(texts):
         LONG.replace(" ", "\n  ") + ".",
         LONG.replace("Visitors", "visitors") + ", please",
         LONG.replace("winter", "wintr"),
+        LONG.replace("Visitors", "Because visitors"),
     ],
 )
 def test_long_texts_that_surely_say_the_same_are_alike(other):
@@ -38,6 +40,7 @@ def test_long_texts_that_surely_say_the_same_are_alike(other):
         LONG.replace("may leave", "may not leave"),
         LONG.replace("winter", "summer"),
         LONG.replace("the staff", "the Hilton staff"),
+        LONG.replace("the staff", "the WHO staff"),
         LONG.replace("the staff", "the staff of 3"),
         LONG.replace("18:30", "-18:30"),
         LONG + "?",
@@ -98,6 +101,11 @@ def test_the_first_alike_is_found_as_by_comparing_all(lacking, limit):
     for place, hit in enumerate(found):
         named = [passage.key for passage in hit.also]
         assert named == shared[place][: len(named)]
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_those_of_any_text(text):
+    assert _words(text) == regex.findall(r"\w+", text.casefold())
 
 
 @given(st.text(), st.text())

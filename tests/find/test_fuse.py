@@ -12,9 +12,7 @@ from pincite.types import Candidate
 VECTOR = [Candidate(1, 0.9), Candidate(2, 0.5), Candidate(3, 0.4)]
 KEYWORD = [Candidate(3, 8.0), Candidate(2, 4.0), Candidate(4, 2.0)]
 
-candidate_lists = st.dictionaries(st.integers(0, 30), st.sampled_from([0.1, 0.2, 0.5, 0.9]), max_size=20).map(
-    lambda scores: ranked(Candidate(key, score) for key, score in scores.items())
-)
+candidate_lists = st.dictionaries(st.integers(0, 30), st.sampled_from([0.1, 0.2, 0.5, 0.9]), max_size=20).map(ranked)
 
 
 def scores(candidates):

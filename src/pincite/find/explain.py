@@ -37,15 +37,9 @@ class Searched:
 
 
 def terms_of(question: str, passage: Passage, store: Store) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Tell which terms of a question a passage has, and which it lacks, as keyword search sees them.
+    """Tell which terms of a question a passage of the store has, and which it lacks, as keyword search sees them.
 
-    Args:
-        question: as asked.
-        passage: of a document that the store holds.
-        store: knows the languages.
-
-    Returns:
-        Both in the order of the question, as written in it where a word has a term of its own, else as analysed.
+    Both in the order of the question, as written in it where a word has a term of its own, else as analysed.
     """
     record = store.source(passage.uri)
     has = frozenset(analyze(passage.searched, record.language if record else ""))
@@ -61,18 +55,10 @@ def terms_of(question: str, passage: Passage, store: Store) -> tuple[tuple[str, 
 
 
 def found_or_lost(base: Why, there: Held, searched: Searched, store: Store) -> Why:
-    """Say at which stage of the search a target was lost.
+    """Say at which stage of the search a target that the library holds was lost, with places and what came before.
 
-    Args:
-        base: what is known of the question.
-        there: where the library holds the target.
-        searched: the search.
-        store: what was searched.
-
-    Returns:
-        The loss: "document_stale", "filtered_out", "split_across_passages", "not_a_candidate", "lost_in_fusion" or
-        "lost_in_reranking". If the target is among the hits, the stage stays "answered", for the search is not where it
-        was lost. With places, terms and what came before.
+    "document_stale", "filtered_out", "split_across_passages", "not_a_candidate", "lost_in_fusion" or
+    "lost_in_reranking". If it is among the hits, the stage stays "answered": the search is not where it was lost.
     """
     base = replace(base, version=there.version, spans=there.spans, passages=tuple(p.id for p in there.passages))
     keys = {passage.key: passage for passage in there.passages}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.find.analyze import analyze_query
+from pincite.find.fuse import ranked
 from pincite.types import Candidate, Scalar, Stage, Turn
 
 # Chosen leaving one domain of MTRAG-UN out, on a wide plateau: bench/quality/results/followups.json
@@ -96,16 +97,7 @@ def depends_on_past(question: str, languages: Sequence[str] = ()) -> bool:
 def blended(
     vector: NDArray[np.float32], past: Sequence[Part], embed: Callable[[str], NDArray[np.float32]]
 ) -> NDArray[np.float32]:
-    """Add the vectors of the past to the question's: (dimension,), of length 1.
-
-    Args:
-        vector: of the question, of length 1.
-        past: what to add.
-        embed: gives a text's vector, of length 1.
-
-    Returns:
-        The weighted sum, brought to length 1; the vector itself when there is no past.
-    """
+    """Add the vectors of the past, as ``embed`` gives them, to the question's: (dimension,), all of length 1."""
     if not past:
         return vector
     total = vector + sum(np.float32(part.vector) * embed(part.text) for part in past)
@@ -120,18 +112,10 @@ def joined(
     ask: Callable[[list[str]], list[Candidate]],
     limit: int,
 ) -> list[Candidate]:
-    """Add keyword scores for the terms of the past that the question lacks.
+    """Add the weighted scores for those terms of the past that the question lacks; ``ask`` finds candidates by terms.
 
-    Args:
-        found: for the question's own terms.
-        terms: these.
-        past: what to add; a term counts in the first part that has it.
-        languages: to analyse the past for.
-        ask: gives the candidates for terms.
-        limit: of the result.
-
-    Returns:
-        Candidates by (-score, key), each score a weighted sum; ``found`` itself when there is no past.
+    The past is analysed for the languages; a term counts in the first part that has it. The result is the ``limit``
+    best by (-score, key), or ``found``, the question's own, when there is no past.
     """
     if not past:
         return found
@@ -144,8 +128,7 @@ def joined(
         seen.update(new)
         for candidate in ask(new) if new else ():
             scores[candidate.key] += part.terms * candidate.score
-    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
-    return [Candidate(key, score) for key, score in best]
+    return ranked(scores)[:limit]
 
 
 def _said(turn: Turn) -> str:

@@ -66,21 +66,21 @@ def fuse(
     }
     if owners:
         scores = _with_siblings(scores, owners, siblings)
-    return ranked(Candidate(key, score) for key, score in scores.items())
+    return ranked(scores)
 
 
-def rrf(*lists: Sequence[Candidate], k: int = RRF_K) -> list[Candidate]:
-    """Add ``1 / (k + rank)``, ranks from 1, over the lists (Cormack et al. 2009). By (-score, key)."""
+def rrf(*lists: Sequence[Candidate]) -> list[Candidate]:
+    """Add ``1 / (60 + rank)``, ranks from 1, over the lists (Cormack et al. 2009). By (-score, key)."""
     scores: dict[int, float] = defaultdict(float)
     for candidates in lists:
         for rank, candidate in enumerate(candidates, start=1):
-            scores[candidate.key] += 1 / (k + rank)
-    return ranked(Candidate(key, score) for key, score in scores.items())
+            scores[candidate.key] += 1 / (RRF_K + rank)
+    return ranked(scores)
 
 
-def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Sort by (-score, key): a total order."""
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.key))
+def ranked(scores: Mapping[int, float]) -> list[Candidate]:
+    """Sort passages, key -> score, by (-score, key): a total order."""
+    return [Candidate(key, -score) for score, key in sorted((-score, key) for key, score in scores.items())]
 
 
 def weight_for(question: str, pieces: Pieces, languages: Sequence[str]) -> float:

@@ -44,15 +44,9 @@ class Held:
 
 
 def held(target: Target, store: Store, base: Why) -> Held | Why:
-    """Look for a target in the library.
+    """Say where the library holds a target, or else, as a change of ``base``, why it does not.
 
-    Args:
-        target: a document, or words in it.
-        store: where.
-        base: what is known of the question; a loss is told by changing it.
-
-    Returns:
-        Where the target is, or why it is not there: "document_missing", "document_stale" or "text_not_extracted".
+    The stage of that is "document_missing", "document_stale" or "text_not_extracted".
     """
     record = store.source(target.uri)
     if record is None:

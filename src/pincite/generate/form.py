@@ -56,31 +56,14 @@ class Reader(Protocol):
     """Turns pieces of a reply into sentences with their numbers."""
 
     def feed(self, piece: str) -> str:
-        """Take a piece and give the text that is complete with it.
+        """Take a piece of the reply; give the sentences that are complete with it, each with its numbers and a space.
 
-        Args:
-            piece: of the reply.
-
-        Returns:
-            Sentences, each with its numbers and a space after it, or "".
-
-        Raises:
-            ReplyMalformed: the reply does not follow its form.
+        ReplyMalformed if the reply does not follow its form.
         """
         ...
 
     def end(self, whole: bool) -> str:
-        """Give what is left.
-
-        Args:
-            whole: the reply ended by itself.
-
-        Returns:
-            Text, or "".
-
-        Raises:
-            ReplyMalformed: it ended by itself, but not where its form allows.
-        """
+        """Give what is left; ReplyMalformed if the reply ended by itself (whole), but not where its form allows."""
         ...
 
 

@@ -44,18 +44,9 @@ def reply(
     An endpoint is asked for JSON by a schema first. If it refuses the schema, or its first words are something else, it
     is asked for lines, in what is left of the time, and from then on.
 
-    Args:
-        generator: its ``reply_form`` says what it can do; without one, prose is taken.
-        ask: gives the messages that ask for a form.
-        options: how to generate; the deadline holds for all together.
-        numbers: of the passages that may be cited.
-
-    Returns:
-        A generator of text, none of it empty; what it returns at its end is the draft.
-
-    Raises:
-        ReplyMalformed: the reply does not have its form, and nothing of it was given.
-        GenerationError: as ``draft`` says.
+    A generator that has no ``reply_form`` is asked for prose. What the iterator returns at its end is the draft. The
+    deadline of the options holds for all together; ``numbers`` are of the passages that may be cited. ReplyMalformed if
+    the reply does not have its form, and nothing of it was given; GenerationError as ``draft`` says.
     """
     form: Form = getattr(generator, "reply_form", "prose")
     begun = time.monotonic()

@@ -14,7 +14,6 @@ from pincite.generate.prompt import BRIEF, POLICY, Prompt, build_prompt
 from pincite.generate.relevance import Terms
 from pincite.generate.reply import Draft, draft, reply
 from pincite.ground.claims import split_claims
-from pincite.ground.compose import Writer
 from pincite.ground.run import AnswerOptions, LazyVerifier, Run
 from pincite.ground.sufficiency import Sufficiency, judge
 from pincite.ground.telling import Telling
@@ -75,7 +74,7 @@ def answer_events(
     run.stage("sufficiency", outcome=gate.outcome, score=round(gate.score, 4), missing=", ".join(gate.missing))
     _tell_instructions(run, ranking)
     if gate.outcome == "not_in_documents":
-        yield DoneEvent(_refusal(run, gate))
+        yield _refusal(run, gate)
         return
     if gate.outcome == "partial":
         run.find("partly_in_documents", f"No passage found mentions {', '.join(gate.missing)}.")
@@ -98,8 +97,11 @@ def _answered(
     yield from telling.begin()
     written = "" if model is None else (yield from _written(run, evidence, model, telling))
     yield from telling.end(written)
-    by = model.name if telling.by_model and model else "extractive"
-    yield _done(run, telling.writer, gate, evidence, text_of, by)
+    writer, by = telling.writer, model.name if telling.by_model and model else "extractive"
+    run.findings += writer.findings(text_of)
+    run.stage("cite", citations=len(writer.citations))
+    parts = {"claims": tuple(writer.claims), "citations": writer.citations}
+    yield _done(run, gate, writer.text, by, **parts, evidence=evidence.items, dropped=evidence.dropped)
 
 
 def _tell_instructions(run: Run, ranking: Ranking) -> None:
@@ -132,20 +134,19 @@ def _loaded(run: Run, generator: LazyGenerator) -> Generator | None:
     return model
 
 
-def _refusal(run: Run, gate: Sufficiency) -> Answer:
+def _refusal(run: Run, gate: Sufficiency) -> DoneEvent:
     """Say that the documents do not answer."""
     named = f" No passage found mentions {', '.join(gate.missing)}." if gate.missing else ""
     for reason in gate.reasons[bool(gate.missing) :]:  # the text says what is missing
         run.find("not_in_documents", reason[:1].upper() + reason[1:] + ".")
-    return Answer(
-        run.question,
-        NOT_IN_DOCUMENTS + named,
-        "not_in_documents",
-        findings=tuple(run.findings),
-        nearest=tuple(run.hits[:_NEAREST]),
-        generator="extractive",
-        trace=Trace(tuple(run.stages)),
-    )
+    return _done(run, gate, NOT_IN_DOCUMENTS + named, "extractive", nearest=tuple(run.hits[:_NEAREST]))
+
+
+def _done(run: Run, gate: Sufficiency, text: str, generator: str, **rest: Any) -> DoneEvent:
+    """Give the whole answer; the rest are further fields of it."""
+    findings, trace = tuple(run.findings), Trace(tuple(run.stages))
+    answer = Answer(run.question, text, gate.outcome, findings=findings, generator=generator, trace=trace, **rest)
+    return DoneEvent(answer)
 
 
 def _written(run: Run, evidence: EvidenceSet, model: Generator, telling: Telling) -> Coroutine[Event, None, str]:
@@ -234,30 +235,3 @@ def _whole_sentences(text: str) -> str:
     claims = split_claims(text)
     unfinished = claims and not claims[-1].plain.rstrip("\"'”’)»").endswith((".", "!", "?", "…", "。", "！", "？"))
     return text[: claims[-1].start] if unfinished else text
-
-
-def _done(
-    run: Run,
-    writer: Writer,
-    gate: Sufficiency,
-    evidence: EvidenceSet,
-    text_of: Callable[[Passage], str],
-    generator: str,
-) -> DoneEvent:
-    """Check the quotes, and give the whole answer."""
-    run.findings += writer.findings(text_of)
-    run.stage("cite", citations=len(writer.citations))
-    return DoneEvent(
-        Answer(
-            run.question,
-            writer.text,
-            gate.outcome,
-            tuple(writer.claims),
-            writer.citations,
-            tuple(run.findings),
-            evidence.items,
-            evidence.dropped,
-            generator=generator,
-            trace=Trace(tuple(run.stages)),
-        )
-    )

@@ -46,18 +46,9 @@ def assess(
 ) -> list[Assessed]:
     """Align each claim to sentences of the evidence, and verify it against those.
 
-    Args:
-        claims: in the order of the text.
-        given: the sentences of the evidence.
-        encoder: encodes the claims.
-        terms: gives content terms.
-        question: may name what a claim is about.
-        numbered: passage id by the number that a marker in the text may use.
-        against: sentences that may contradict these, best first.
-        verifier: judges claims that the rules and the score have looked at; None trusts those.
-
-    Returns:
-        One for each claim, in the same order.
+    One for each claim, in order. The question may name what a claim is about; ``numbered`` gives the passage id of a
+    number that a marker in the text may use; ``against`` are sentences that may contradict these, best first; a
+    verifier judges what the rules and the score have looked at.
     """
     encoded = encode_within(encoder, [claim.plain for claim in claims]) if encoder is not None else None
     assessed = []

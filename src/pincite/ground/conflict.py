@@ -24,6 +24,7 @@ _LEAST = 3  # content terms that both have
 _MOST = 3  # conflicting sources that are shown for a claim
 _VERB = regex.compile(r"\b(?:is|are|was|were|be|been|has|have|had|will|can|may|must|by|\p{Ll}{3,}ed)\b")
 _NUMBER_AND_WORD = regex.compile(r"\S+(?:\s(?:\p{L}+|%))?")
+_DIGITS = regex.compile(r"\d+")
 _YEAR = regex.compile(r"1\d{3}|20\d{2}")
 
 
@@ -94,7 +95,7 @@ def difference(one: Sentence, other: Sentence, terms: Terms) -> tuple[str, str] 
     values = _values(one.text, other.text, likeness >= _COPY)
     if values is not None:
         return values if likeness >= _LIKE and _same_subject(one.text, other.text) else None
-    if likeness < _COPY or not _same_numbers(one.text, other.text):
+    if likeness < _COPY or _DIGITS.findall(one.text) != _DIGITS.findall(other.text):
         return None
     return _denial(one.text, other.text, terms) or _opposite(one.text, other.text) or _name(one.text, other.text)
 
@@ -152,11 +153,6 @@ def _with_unit(text: str, number: facts.Quantity) -> str:
     """Give a number with the word after it, as written."""
     found = _NUMBER_AND_WORD.match(text, number.start)
     return found[0].rstrip(".,;:)") if found else number.text
-
-
-def _same_numbers(one: str, other: str) -> bool:
-    """Tell whether two sentences hold the same numbers and dates."""
-    return bool(regex.findall(r"\d+", one) == regex.findall(r"\d+", other))
 
 
 def _same_subject(one: str, other: str) -> bool:

@@ -38,7 +38,8 @@ _LINE = 50  # characters: the lines of verses and addresses are shorter
 def flowing(quote: Sentence) -> str:
     """Give a quote as it is shown in a text: prose without the line breaks of its source, all else as it is.
 
-    A passage does not say what kind of block it is cut from, so its lines tell.
+    Its lines tell, not the kind of block that it is cut from: readers call verses, addresses, the header of a mail and
+    tables in plain text paragraphs, too.
     """
     first, *rest = quote.text.splitlines()
     before = quote.passage.text[: quote.start - quote.passage.start]

@@ -167,14 +167,10 @@ def dates(text: str) -> list[Date]:
 def _date(match: regex.Match[str]) -> Date:
     """Read one date."""
     parts = match.groupdict()
-    month = int(parts["number"]) if parts.get("number") else _month(parts["month"].lower())
+    name = (parts.get("month") or "").lower()  # or an English short form
+    month = int(parts["number"]) if parts.get("number") else _MONTH_OF.get(name) or _MONTH_OF[name[:3]]
     day, year = (int(parts[name]) if parts.get(name) else None for name in ("day", "year"))
     return Date(match[0].strip(), month, day, year, match.start(), match.end())
-
-
-def _month(name: str) -> int:
-    """Give the number of a month by its name, or by an English short form."""
-    return _MONTH_OF.get(name) or _MONTH_OF[name[:3]]
 
 
 _NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’.&-][\p{L}\p{N}]+)*")

@@ -17,7 +17,11 @@ from pincite.store.protocol import Store
 from pincite.text import quoted_places
 from pincite.types import Answer, Citation, Claim, Evidence
 
+Wanted = tuple[Place, float]
+"""Where evidence or a citation must lie, and the share of it that it must hold."""
+
 _HALF = 0.5  # of a span's characters: what holds or cites so much of it counts as holding or citing it
+_ANY = 1e-9  # any part of a passage
 _ORDER = {stage: number for number, stage in enumerate(STAGES)}
 _ARTICLES = frozenset(("a", "an", "the"))
 _WORD = re.compile(r"\w+")
@@ -34,16 +38,7 @@ class Asked:
 
 
 def why(target: Target, asked: Asked, store: Store) -> Why:
-    """Say what became of a target: found and cited, or the first stage at which it was lost.
-
-    Args:
-        target: a document, or words in it.
-        asked: the question, what was found, and the answer.
-        store: what was searched.
-
-    Returns:
-        The stage, the reason and what to do; with the places in each list.
-    """
+    """Say what became of a target: found and cited, or the first stage at which it was lost, with what to do."""
     target = replace(target, quote=target.quote.strip())
     base = Why(asked.searched.question, target.uri, "answered", "", quote=target.quote)
     there = held(target, store, base)
@@ -72,21 +67,9 @@ def ceiling(
     not answer is right when the answer says so. A case with several golds failed where the gold that came furthest was
     lost.
 
-    Args:
-        name: of the set.
-        cases: those that are not accepted, or hold no question or nothing to look for, are left out and counted.
-        ask: asks the library.
-        store: what is asked.
-        uri_of: turns a gold's source into a URI.
-        generator: who writes, for the report.
-        drafts: ask cases that nobody accepted yet, too.
-        progress: called with (what, done, in all).
-
-    Returns:
-        One diagnosis for each case that was asked, in order.
-
-    Raises:
-        UsageError: none is left.
+    Cases that nobody accepted (drafts count if they are wanted), or that hold no question or nothing to look for, are
+    left out and counted; UsageError if none is left. ``uri_of`` turns a gold's source into a URI; ``generator`` is who
+    writes, for the report; ``progress`` is called with (what, done, in all).
     """
     wanted = ("accepted", "draft") if drafts else ("accepted",)
     kept = [case for case in cases if case.status in wanted and _can_be_asked(case)]
@@ -165,32 +148,24 @@ def _furthest(whys: Iterable[Why]) -> Why:
     return best
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Where evidence or a citation must lie."""
-
-    spans: tuple[Place, ...]  # half of one of these
-    anywhere: tuple[Place, ...]  # or any part of one of these
-
-
-def _wanted(uri: str, there: Held, asked: Asked) -> _Wanted:
+def _wanted(uri: str, there: Held, asked: Asked) -> list[Wanted]:
     """Give the places of a target: its own, and those in hits that stand for a near duplicate of its passages."""
-    spans = [(uri, start, end) for start, end in there.spans]
-    anywhere = [] if spans else [(uri, passage.start, passage.end) for passage in there.passages]
+    wanted: list[Wanted] = [((uri, start, end), _HALF) for start, end in there.spans]
+    wanted += [] if there.spans else [((uri, passage.start, passage.end), _ANY) for passage in there.passages]
     keys = {passage.key for passage in there.passages}
     for hit in asked.searched.hits:
-        twin, home = hit.passage, len(spans)
+        twin, home = hit.passage, len(wanted)
         for passage in (passage for passage in hit.also if passage.key in keys):
             for start, end in there.spans:
                 words = passage.text[max(0, start - passage.start) : max(0, end - passage.start)]
                 places = quoted_places(twin.text, words)
-                spans += [(twin.uri, twin.start + first, twin.start + last) for first, last in places]
-            if len(spans) == home:  # no span, or other words for it
-                anywhere.append((twin.uri, twin.start, twin.end))
-    return _Wanted(tuple(spans), tuple(anywhere))
+                wanted += [((twin.uri, twin.start + first, twin.start + last), _HALF) for first, last in places]
+            if len(wanted) == home:  # no span, or other words for it
+                wanted.append(((twin.uri, twin.start, twin.end), _ANY))
+    return wanted
 
 
-def _in_answer(base: Why, wanted: _Wanted, answer: Answer) -> Why:
+def _in_answer(base: Why, wanted: list[Wanted], answer: Answer) -> Why:
     """Say what became of a passage that was found: refused, cut, not used, or cited."""
     if answer.outcome == "not_in_documents":
         reason = "The gate said that these documents do not answer: " + " ".join(f.message for f in answer.findings)
@@ -226,14 +201,8 @@ def _cited(answer: Answer) -> list[Citation]:
     return [citation for citation in answer.citations if citation.number in numbers]
 
 
-def _holds(items: Sequence[Evidence | Citation], wanted: _Wanted) -> bool:
+def _holds(items: Sequence[Evidence | Citation], wanted: list[Wanted]) -> bool:
     """Tell whether some spans lie where they must."""
-    have = [(_uri(item), item.start, item.end) for item in items]
-    if any(span_scores(have, [place]).recall > 0 for place in wanted.anywhere):
-        return True
-    return any(span_scores(have, [place]).recall >= _HALF for place in wanted.spans)
-
-
-def _uri(item: Evidence | Citation) -> str:
-    """Name the document that a span is of."""
-    return item.uri if isinstance(item, Citation) else item.passage.uri
+    uris = (item.uri if isinstance(item, Citation) else item.passage.uri for item in items)
+    have = [(uri, item.start, item.end) for uri, item in zip(uris, items, strict=True)]
+    return any(span_scores(have, [place]).recall >= share for place, share in wanted)

@@ -72,19 +72,10 @@ def intervals(figures: Figures) -> dict[str, tuple[float, float]]:
 
 
 def differences(run: Run, other: Run) -> list[Difference]:
-    """Compare two runs by the paired bootstrap over the questions that both have.
+    """Compare a run with another by the paired bootstrap: each metric that both have, over the questions of both.
 
-    Args:
-        run: the one that is judged.
-        other: what it is compared with.
-
-    Returns:
-        One for each metric that both have. With d the mean differences of ``RESAMPLES`` samples of questions, p = 2
-        min(#(d <= 0) + 1, #(d >= 0) + 1) / (``RESAMPLES`` + 1), at most 1, so that p < .05 where the interval leaves
-        out 0.
-
-    Raises:
-        UsageError: the runs share no question.
+    With d the mean differences of ``RESAMPLES`` samples of questions, p = 2 min(#(d <= 0) + 1, #(d >= 0) + 1) /
+    (``RESAMPLES`` + 1), at most 1, so that p < .05 where the interval leaves out 0. UsageError if none is shared.
     """
     paired: dict[str, dict[str, float]] = {}
     for metric in run.figures:
@@ -101,19 +92,10 @@ def differences(run: Run, other: Run) -> list[Difference]:
 
 
 def worse(run: Run, baseline: Run, tolerance: float = TOLERANCE) -> list[str]:
-    """Say what got worse against a baseline.
+    """Say what got worse against a baseline; UsageError if the runs share no question.
 
-    Args:
-        run: now.
-        baseline: as it was.
-        tolerance: how far a mean may fall although no difference is shown.
-
-    Returns:
-        One sentence for each metric whose mean fell by more than the tolerance, or shown by p < .05; and one if
-        questions that the baseline measured were not measured now.
-
-    Raises:
-        UsageError: the runs share no question.
+    One sentence for each metric whose mean fell by more than the tolerance, or shown by p < .05; and one if questions
+    that the baseline measured were not measured now.
     """
     problems = []
     for one in differences(run, baseline):
@@ -169,16 +151,14 @@ class Comparison:
             table = {m: {**asdict(one), "verdict": one.verdict} for m, one in rows.items()}
             told["against"] = {"name": other.name, "differences": table}
         if self.baseline:
-            fallen = [] if self.update_baseline else _fallen(run, self.baseline, self.tolerance)
+            fallen = []
+            if not self.update_baseline:
+                fallen = worse(run, _same_cases(run, load_run(self.baseline)), self.tolerance)
             told["baseline"] = {"file": str(self.baseline), "updated": self.update_baseline, "worse": fallen}
         for path in (self.save, self.baseline if self.update_baseline else None):
             if path:
                 save_run(run, path)
         return told
-
-
-def _fallen(run: Run, baseline: Path, tolerance: float) -> list[str]:
-    return worse(run, _same_cases(run, load_run(baseline)), tolerance)
 
 
 def _same_cases(run: Run, other: Run) -> Run:
@@ -201,18 +181,7 @@ def save_run(run: Run, path: Path) -> None:
 
 
 def load_run(path: Path) -> Run:
-    """Read a saved run.
-
-    Args:
-        path: as ``save_run`` wrote it.
-
-    Returns:
-        The run.
-
-    Raises:
-        PathMissing: there is no such file.
-        UsageError: it is not a saved run.
-    """
+    """Read what ``save_run`` wrote; PathMissing if there is no such file, UsageError if it is no saved run."""
     if not path.is_file():
         raise PathMissing(f"There is no run {path}.", fix="Make one with --save, or name a mode.")
     try:

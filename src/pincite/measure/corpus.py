@@ -19,20 +19,9 @@ from pincite.types import Document, Source
 def index_corpus(
     dataset: Dataset, store: Store, encoder: Encoder, *, embed: bool = True, passage_pieces: int = 128
 ) -> int:
-    """Bring a store up to date with a corpus; rows that it holds already cost little.
+    """Bring a store up to date with a corpus, and give its number of rows; those that it holds already cost little.
 
-    Args:
-        dataset: whose corpus.
-        store: holds nothing else.
-        encoder: counts pieces, and embeds.
-        embed: whether passages need vectors.
-        passage_pieces: upper limit of a passage with its context.
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        UsageError: a row is malformed, or the store holds other documents.
+    Without ``embed`` passages get no vectors. UsageError if a row is malformed, or the store holds other documents.
     """
     rows = 0
     for row in dataset.documents():

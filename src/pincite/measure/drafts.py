@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 
 import regex
@@ -63,22 +63,13 @@ def draft_cases(
     from headings and rare words, and by a generator if there is one. A generated question is kept if it names what it
     asks about, and its passage has most of its terms.
 
-    Args:
-        store: whose documents.
-        count: how many cases, at most.
-        generator: writes questions; None leaves those out.
-        known: ids of cases that are not wanted again.
-
-    Returns:
-        Cases with status "draft", spread over the documents, no question twice; the same for the same library.
-
-    Raises:
-        GenerationError: the generator failed.
+    At most ``count`` cases with status "draft", spread over the documents, none ``known`` by its id and no question
+    twice; the same for the same library. GenerationError if the generator failed.
     """
-    passages, terms = _sample(store), Terms(store.stats().languages)
-    words, makers = _Rarity(passages, terms), dict(_MAKERS)
+    passages, makers = _sample(store), dict(_MAKERS)
+    words = _Rarity(passages, Terms(store.stats().languages))
     if generator is not None:
-        makers["generated"] = _Writer(generator, terms).question
+        makers["generated"] = partial(_generated, generator)
     kinds = list(makers)
     cases: dict[str, Case] = {}  # by question
     for turn in range(len(kinds)):  # each maker meets each passage once, and neighbours meet different ones
@@ -135,7 +126,8 @@ class _Rarity:
         found = [match for match in _WORD.finditer(sentence) if len(match[0]) > 2 and not match[0][0].isdecimal()]
         rated = [(self.of(match[0]), len(match[0]), -match.start(), match) for match in found if match[0] != without]
         best = sorted(
-            (match for value, *_, match in sorted(rated, reverse=True)[: _KEYWORDS + 1] if value > 0), key=_at
+            (match for value, *_, match in sorted(rated, reverse=True)[: _KEYWORDS + 1] if value > 0),
+            key=lambda match: match.start(),
         )
         joined: list[tuple[int, int]] = []
         for match in best:
@@ -149,10 +141,6 @@ class _Rarity:
         """Give the passage's own heading, "" when it says nothing or other documents have it too often."""
         label = passage.heading_path[-1] if passage.heading_path else ""
         return label if 3 < len(label) < 80 and self._headings[label] <= 3 and self.terms.wanted(label) else ""
-
-
-def _at(match: regex.Match[str]) -> int:
-    return int(match.start())
 
 
 def _statements(passage: Passage) -> Iterator[tuple[int, int, str]]:
@@ -229,30 +217,24 @@ _MAKERS: dict[str, Callable[[Passage, _Rarity], Made | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Lets a generator write questions, and keeps those that their passage answers."""
-
-    generator: Generator
-    terms: Terms
-
-    def question(self, passage: Passage, words: _Rarity) -> Made | None:
-        """Give a question, and the sentence of the passage that has most of it."""
-        messages = [Message("system", _ASK)]
-        for text, asked in _EXAMPLES:
-            messages += [Message("user", text), Message("assistant", asked)]
-        messages.append(Message("user", clean(passage.searched)[0]))
-        written = ""
-        for event in self.generator.stream(messages, GenerationOptions(max_tokens=40, stop=("\n",))):
-            written += event.text if isinstance(event, Piece) else ""
-        question = " ".join(written.split("?")[0].split()) + "?"
-        if not 4 <= len(question.split()) <= 25 or "?" not in written or _POINTING.search(question):
-            return None
-        wanted = self.terms.wanted(question)
-        if len(wanted) < 2 or coverage(wanted, self.terms.found(passage.searched)) < _LEAST_COVERED:
-            return None
-        ranking = rank_sentences(question, [Hit(1, 1.0, passage)], encoder=None, terms=self.terms)
-        best = ranking.sentences[0]
-        if best.coverage < 0.5 or not is_statement(best.text):
-            return None
-        return question, best.start - passage.start, best.end - passage.start
+def _generated(generator: Generator, passage: Passage, words: _Rarity) -> Made | None:
+    """Let a generator write a question; give it with the sentence that has most of it, if the passage answers it."""
+    terms = words.terms
+    messages = [Message("system", _ASK)]
+    for text, asked in _EXAMPLES:
+        messages += [Message("user", text), Message("assistant", asked)]
+    messages.append(Message("user", clean(passage.searched)[0]))
+    written = ""
+    for event in generator.stream(messages, GenerationOptions(max_tokens=40, stop=("\n",))):
+        written += event.text if isinstance(event, Piece) else ""
+    question = " ".join(written.split("?")[0].split()) + "?"
+    if not 4 <= len(question.split()) <= 25 or "?" not in written or _POINTING.search(question):
+        return None
+    wanted = terms.wanted(question)
+    if len(wanted) < 2 or coverage(wanted, terms.found(passage.searched)) < _LEAST_COVERED:
+        return None
+    ranking = rank_sentences(question, [Hit(1, 1.0, passage)], encoder=None, terms=terms)
+    best = ranking.sentences[0]
+    if best.coverage < 0.5 or not is_statement(best.text):
+        return None
+    return question, best.start - passage.start, best.end - passage.start

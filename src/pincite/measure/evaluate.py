@@ -85,20 +85,10 @@ def evaluate(
 
 
 def measure_cases(task: Task, store: Store, encoder: Encoder, how: How) -> Run:
-    """Ask every question, and measure each.
+    """Ask every question of a task, and measure each.
 
-    Args:
-        task: what to ask, and what should be found.
-        store: what to search.
-        encoder: embeds questions; keyword mode does without.
-        how: how to search.
-
-    Returns:
-        The retrieval metrics of all questions, and ``span_recall@K``, ``span_precision@K`` and ``span_iou@K`` of the
-        best K passages for those whose gold spans are known.
-
-    Raises:
-        ModelError: the encoder or the reranker cannot be used.
+    The run has the retrieval metrics of all questions, and ``span_recall@K``, ``span_precision@K`` and ``span_iou@K``
+    of the best K passages for those whose gold spans are known.
     """
     asker = _Asker(store, encoder, how, task.named)
     rankings, evidence = {}, {}

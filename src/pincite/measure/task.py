@@ -44,7 +44,7 @@ def task_of(cases: Cases, store: Store, *, drafts: bool = False, limit: int | No
         UsageError: no case can be measured.
     """
     dataset = cases.dataset
-    name_of = _named_row(cases.name) if dataset else lambda source: uri_named(store, source)
+    name_of = (lambda row: row_uri(cases.name, row)) if dataset else (lambda source: uri_named(store, source))
     task = Task(cases.name, row_id if dataset else str)
     by_id = {case.id: case for case in cases.cases}
     if dataset:
@@ -59,10 +59,6 @@ def task_of(cases: Cases, store: Store, *, drafts: bool = False, limit: int | No
     if not task.questions:
         raise UsageError(f"No case of {cases.name} can be measured: {_reason(task, cases)}", fix=_fix(task))
     return task
-
-
-def _named_row(dataset: str) -> Callable[[str], str]:
-    return lambda row: row_uri(dataset, row)
 
 
 def _look(case: Case, task: Task, store: Store, name_of: Callable[[str], str]) -> dict[str, int]:
