@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 
 WEB = files("pincite.serve") / "web"
 ORIGIN = "http://127.0.0.1:1"
-POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'"
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 
 # Questions to /v1/ask wait in ``window.asked`` until the test pushes their events: each token when it likes. While

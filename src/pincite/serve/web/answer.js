@@ -18,21 +18,12 @@ import { documentName, duration, fileName, line, plural, told, visible } from ".
  * @property {boolean} [streaming]
  */
 
-/**
- * @param {any} answer as /v1/ask gives it, or what there is of it so far
- * @param {Shown} can
- * @returns {HTMLElement}
- */
+/** @param {any} answer as /v1/ask gives it, or what there is of it so far @param {Shown} can @returns {HTMLElement} */
 export function rendered(answer, can) {
   if (answer.outcome === "not_in_documents") return refusal(answer, can);
   const all = items(answer);
-  const open = (claim) =>
-    can.evidence(
-      Math.max(
-        0,
-        all.findIndex((item) => item.index === claim),
-      ),
-    );
+  const first = (claim) => all.findIndex((item) => item.index === claim);
+  const open = (claim) => can.evidence(Math.max(0, first(claim)));
   return el(
     "div.answer",
     stale(answer),
@@ -43,34 +34,18 @@ export function rendered(answer, can) {
 
 /** What may be out of date. */
 function stale(answer) {
-  return (
-    answer.stale?.length > 0 &&
-    notice("warn", `${plural(answer.stale.length, "source")} may be out of date.`, {
-      fix: el(
-        "ul.plain",
-        answer.stale.map((source) => el("li", { text: `${fileName(source.uri)}: ${line(source.reason)} ${line(source.fix)}` })),
-      ),
-    })
-  );
+  if (!answer.stale?.length) return null;
+  const row = ({ uri, reason, fix }) => el("li", { text: `${fileName(uri)}: ${told({ message: reason, fix })}` });
+  return notice("warn", `${plural(answer.stale.length, "source")} may be out of date.`, { fix: el("ul.plain", answer.stale.map(row)) });
 }
 
 /** How many sentences have which verdict. */
 function verdicts(answer) {
-  const counts = Object.keys(VERDICTS).map((verdict) => [verdict, answer.claims.filter((claim) => claim.verdict === verdict).length]);
-  return el(
-    "p.verdicts.small",
-    { "aria-label": "What the check found" },
-    counts
-      .filter(([, count]) => count)
-      .map(([verdict, count]) =>
-        el(
-          "span.verdict",
-          { class: String(verdict), title: VERDICTS[verdict].means },
-          icon(VERDICTS[verdict].sign),
-          `${count} ${VERDICTS[verdict].word.toLowerCase()}`,
-        ),
-      ),
-  );
+  const row = ([verdict, { word, sign, means }]) => {
+    const { length } = answer.claims.filter((claim) => claim.verdict === verdict);
+    return length > 0 && el("span.verdict", { class: verdict, title: means }, icon(sign), `${length} ${word.toLowerCase()}`);
+  };
+  return el("p.verdicts.small", { "aria-label": "What the check found" }, Object.entries(VERDICTS).map(row));
 }
 
 /** Put the sources that a sentence is in conflict with behind its paragraph. @param {HTMLElement[]} nodes */
@@ -79,12 +54,7 @@ function withConflicts(nodes, answer, open) {
   for (const [index, claim] of answer.claims.entries()) {
     const sides = claim.verdict === "conflicting" ? claim.citations.map((number) => place.get(number)).filter(Boolean) : [];
     const at = nodes.findLastIndex((node) => node.querySelector(`[data-claim="${index}"]`));
-    if (sides.length > 1)
-      nodes.splice(
-        at + 1,
-        0,
-        conflict(sides, claim, () => open(index)),
-      );
+    if (sides.length > 1) nodes.splice(at + 1, 0, conflict(sides, claim, () => open(index)));
   }
   return nodes;
 }

@@ -47,10 +47,7 @@ function headers(more = {}) {
   return { "X-Pincite": "1", ...(key ? { Authorization: `Bearer ${key}` } : {}), ...more };
 }
 
-/**
- * @param {string} path
- * @param {Record<string, unknown>} params null, undefined and "" are left out
- */
+/** @param {string} path @param {Record<string, unknown>} params null, undefined and "" are left out */
 export function address(path, params = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
@@ -87,11 +84,7 @@ async function send(path, init) {
   throw failure;
 }
 
-/**
- * @param {number} status
- * @param {string} body
- * @param {string | null} retryAfter
- */
+/** @param {number} status @param {string} body @param {string | null} retryAfter */
 function failureOf(status, body, retryAfter) {
   let error = {};
   try {
@@ -102,39 +95,25 @@ function failureOf(status, body, retryAfter) {
   return new ApiError(status, error, Number(retryAfter) || 0);
 }
 
-/** @param {unknown} value @param {AbortSignal} [signal] */
-const json = (method, value, signal) => ({
-  method,
-  signal,
-  headers: { "Content-Type": "application/json" },
-  body: JSON.stringify(value ?? {}),
-});
+/** What `fetch` takes to send JSON. @param {string} method @param {unknown} value @param {AbortSignal} [signal] */
+const json = (method, value, signal) => {
+  const headers = { "Content-Type": "application/json" };
+  return { method, signal, headers, body: JSON.stringify(value ?? {}) };
+};
 
-/**
- * GET JSON.
- * @param {string} path
- * @param {Record<string, unknown>} [params]
- * @param {AbortSignal} [signal]
- */
+/** GET JSON. @param {string} path @param {Record<string, unknown>} [params] @param {AbortSignal} [signal] */
 export async function get(path, params = {}, signal = undefined) {
   return (await send(address(path, params), { signal })).json();
 }
 
-/** POST JSON, get JSON. @param {string} path @param {unknown} [value] @param {AbortSignal} [signal] */
-export async function post(path, value = {}, signal = undefined) {
-  return (await send(path, json("POST", value, signal))).json();
-}
-
-/** PUT JSON, get JSON. @param {string} path @param {unknown} value @param {AbortSignal} [signal] */
-export async function put(path, value, signal = undefined) {
-  return (await send(path, json("PUT", value, signal))).json();
-}
-
-/** DELETE; gives JSON, or null when there is no body. @param {string} path @param {unknown} [value] */
-export async function del(path, value = {}) {
-  const text = await (await send(path, json("DELETE", value))).text();
+/** @param {string} method @returns {(path: string, value?: unknown, signal?: AbortSignal) => Promise<any>} */
+const sender = (method) => async (path, value = {}, signal = undefined) => {
+  const text = await (await send(path, json(method, value, signal))).text();
   return text ? JSON.parse(text) : null;
-}
+};
+
+/** Send JSON; each gives JSON, or null when there is no body. */
+export const [post, put, del] = ["POST", "PUT", "DELETE"].map(sender);
 
 /** GET bytes: an image, an original. @param {string} path @param {AbortSignal} [signal] */
 export async function blob(path, signal = undefined) {
@@ -177,7 +156,7 @@ export async function copy(text, said, app) {
  * @param {{body?: unknown, signal?: AbortSignal, on: (name: string, data: any) => void}} how a body makes it a POST
  */
 export async function stream(path, { body, signal, on }) {
-  const init = body === undefined ? { signal, headers: {} } : json("POST", body, signal);
+  const init = body === undefined ? { signal } : json("POST", body, signal);
   init.headers = { ...init.headers, Accept: "text/event-stream" };
   const response = await send(path, init);
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();

@@ -23,6 +23,7 @@
  * @property {(words: string) => void} say read out politely; for what ends, not for each step
  * @property {(words: string, kind?: "info" | "good" | "error", action?: {label: string, on: () => void}) => void} toast
  * @property {(failure: any) => void} failed tell of a failure that leaves what is shown as it is
+ * @property {<T>(promise: Promise<T>) => Promise<T | true | undefined>} tried what a promise gives (true for nothing); undefined, and told, when it fails
  * @property {() => Promise<void>} refresh ask for `library` again, as after an upload; then the event "pincite:library" is
  *   dispatched on the document
  * @property {boolean} canEdit whether this person may add documents
@@ -33,7 +34,7 @@ import * as ask from "./ask.js";
 import { showKeys } from "./composer.js";
 import { belongTo } from "./conversations.js";
 import * as conversations from "./history.js";
-import { button, dialog, el, failed, field, fill, form, icon } from "./dom.js";
+import { button, current, dialog, el, failed, field, fill, form, icon } from "./dom.js";
 import { plural } from "./text.js";
 
 const VIEWS = { "": ask, c: ask, library: null, evaluation: null };
@@ -54,6 +55,7 @@ const app = {
   say,
   toast,
   failed: (failure) => toast(`${failure.message} ${failure.fix || ""}`, "error"),
+  tried: (promise) => promise.then((value) => value ?? true, app.failed),
   refresh,
   get canEdit() {
     return this.me.role !== "reader" && !this.me.read_only;
@@ -95,8 +97,7 @@ function markCurrent() {
   const { view, id } = app.route;
   for (const link of document.querySelectorAll("#rail a[data-view]")) {
     const here = /** @type {HTMLElement} */ (link).dataset.view === (view === "c" ? "" : view);
-    if (here) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    current(link, here);
   }
   conversations.mark(view === "c" ? id : "");
 }
@@ -183,18 +184,21 @@ function watchConnection() {
 // --- the rail: a column, or a drawer on narrow screens
 
 function openRail() {
-  document.documentElement.dataset.rail = "open";
-  $("menu").setAttribute("aria-expanded", "true");
-  $("main").inert = true;
+  rail(true);
   /** @type {HTMLElement} */ ($("rail").querySelector("a, button")).focus();
 }
 
 function closeRail() {
-  if (document.documentElement.dataset.rail !== "open") return;
-  delete document.documentElement.dataset.rail;
-  $("menu").setAttribute("aria-expanded", "false");
-  $("main").inert = false;
+  if (!document.documentElement.hasAttribute("data-rail")) return;
+  rail(false);
   $("menu").focus();
+}
+
+/** @param {boolean} open */
+function rail(open) {
+  document.documentElement.toggleAttribute("data-rail", open);
+  $("menu").setAttribute("aria-expanded", String(open));
+  $("main").inert = open;
 }
 
 /** Go round light, dark and what the system has. */

@@ -52,15 +52,9 @@ class Asking {
     const conversation = id ? await conversations.load(id) : conversations.begin();
     if (!this.frame.isConnected) return;
     if (!conversation) {
-      fill(
-        this.frame,
-        emptyState(
-          "ask",
-          "This conversation is not here",
-          el("p", { text: "Conversations are kept in the browser where they were held. This one was deleted, or held elsewhere." }),
-          button("Ask something new", { kind: "primary", on: () => this.app.go("/") }),
-        ),
-      );
+      const why = "Conversations are kept in the browser where they were held. This one was deleted, or held elsewhere.";
+      const anew = button("Ask something new", { kind: "primary", on: () => this.app.go("/") });
+      fill(this.frame, emptyState("ask", "This conversation is not here", el("p", { text: why }), anew));
       return;
     }
     this.conversation = conversation;
@@ -155,12 +149,10 @@ class Asking {
   settled(turn, can) {
     if (turn.answer) return [understood(turn, this.app), rendered(turn.answer, can)];
     const again = () => this.again(turn);
-    if (turn.stopped) return notice("info", "You stopped this answer.", { actions: [button("Ask again", { icon: "retry", on: again })] });
     if (turn.error) return troubled(turn.error, again);
-    return notice("info", "This answer was not finished.", {
-      fix: "The page was closed or reloaded while it was on its way.",
-      actions: [button("Ask again", { icon: "retry", on: again })],
-    });
+    const actions = [button("Ask again", { icon: "retry", on: again })];
+    if (turn.stopped) return notice("info", "You stopped this answer.", { actions });
+    return notice("info", "This answer was not finished.", { fix: "The page was closed or reloaded while it was on its way.", actions });
   }
 
   /** Ask a failed question anew, in its place. @param {conversations.Turn} turn */

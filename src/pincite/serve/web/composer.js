@@ -21,10 +21,7 @@ function kept() {
   }
 }
 
-/**
- * Turn choices into fields of /v1/ask.
- * @param {{answer?: string, policy?: string, mode?: string, within?: string}} chosen
- */
+/** Turn choices into fields of /v1/ask. @param {{answer?: string, policy?: string, mode?: string, within?: string}} chosen */
 export function asked({ answer, policy, mode, within }) {
   const options = {};
   if (answer === "extract") options.extract = true;

@@ -11,25 +11,16 @@ const LANGUAGES = typeof Intl.DisplayNames === "function" ? new Intl.DisplayName
 
 /** @param {HTMLElement} root @param {import("./app.js").App} app */
 export function mount(root, app) {
-  const stop = new AbortController();
   let view = null;
-  const load = async () => {
-    fill(root, el("div.page", back(), loading("Opening the document …")));
-    try {
-      const one = await api.get(path(app.route.id), {}, stop.signal);
-      app.title(documentName(one));
-      view = new View(one, app, load, stop.signal);
-      fill(root, view.node);
-      await view.open();
-    } catch (failure) {
-      const place = el("div");
-      fill(root, el("div.page", back(), place));
-      documents.troubled(place, failure, load, stop.signal);
-    }
-  };
-  load();
+  const stop = documents.opened(root, back, "Opening the document…", async (signal, again) => {
+    const one = await api.get(path(app.route.id), {}, signal);
+    app.title(documentName(one));
+    view = new View(one, app, again, signal);
+    fill(root, view.node);
+    await view.open();
+  });
   return () => {
-    stop.abort();
+    stop();
     view?.end();
   };
 }
@@ -69,13 +60,7 @@ class View {
   head() {
     const { one, app } = this;
     const name = documentName(one);
-    const original = async () => {
-      try {
-        await api.download(path(one.id, "/original"), one.name || "document");
-      } catch (failure) {
-        app.failed(failure);
-      }
-    };
+    const original = () => api.download(path(one.id, "/original"), one.name || "document").catch(app.failed);
     const redo = async () => (await documents.retry(one, app), this.reload());
     const drop = async () => (await documents.remove(one, app)) && app.go("/library");
     return el(

@@ -1,7 +1,7 @@
 /** What the list of documents and the page of one have in common: kinds, states, and what can be done with a document. */
 
 import * as api from "./api.js";
-import { button, confirmed, dialog, el, emptyState, failed, field, fill, form, icon } from "./dom.js";
+import { button, confirmed, dialog, el, emptyState, failed, field, fill, form, icon, loading } from "./dom.js";
 import { documentName, line } from "./text.js";
 
 const KINDS = {
@@ -90,12 +90,7 @@ export async function remove(document, app) {
   const words = `“${name}” leaves the library with its text and all its versions; answers no longer come from it. ` +
     "A copy that was uploaded here is deleted. A file in a folder of yours stays where it is, and is not added again until you ask for it.";
   if (!(await confirmed("Remove this document?", words, "Remove"))) return false;
-  try {
-    await api.del(`/v1/documents/${encodeURIComponent(document.id)}`);
-  } catch (failure) {
-    app.failed(failure);
-    return false;
-  }
+  if (!(await app.tried(api.del(`/v1/documents/${encodeURIComponent(document.id)}`)))) return false;
   app.toast(`Removed “${name}”.`, "good");
   app.refresh().catch(() => {}); // the shell says when the server is gone
   return true;
@@ -103,16 +98,12 @@ export async function remove(document, app) {
 
 /** Read a document again. @param {any} document @param {import("./app.js").App} app @returns {Promise<void>} when it has been read */
 export async function retry(document, app) {
-  try {
-    const { job } = await api.post(`/v1/documents/${encodeURIComponent(document.id)}/retry`);
-    let report = {};
-    const on = (name, data) => (report = name === "source" ? data : report);
-    await api.stream(`/v1/jobs/${encodeURIComponent(job.id)}`, { on });
-    const bad = ["failed", "partly", "unsupported"].includes(report.status);
-    app.toast(bad ? `Still not: ${report.reason} ${report.fix || ""}` : `“${documentName(document)}” has been read.`, bad ? "error" : "good");
-  } catch (failure) {
-    app.failed(failure);
-  }
+  let report = {};
+  const on = (name, data) => (report = name === "source" ? data : report);
+  const follow = ({ job }) => api.stream(`/v1/jobs/${encodeURIComponent(job.id)}`, { on });
+  if (!(await app.tried(api.post(`/v1/documents/${encodeURIComponent(document.id)}/retry`).then(follow)))) return;
+  const bad = ["failed", "partly", "unsupported"].includes(report.status);
+  app.toast(bad ? `Still not: ${report.reason} ${report.fix || ""}` : `“${documentName(document)}” has been read.`, bad ? "error" : "good");
 }
 
 /**
@@ -128,13 +119,7 @@ export async function editLabels(document, app) {
   ]);
   if (words === null) return null;
   const labels = [...new Set(words.split(",").map((word) => word.trim()).filter(Boolean))];
-  try {
-    await api.put(`/v1/documents/${encodeURIComponent(document.id)}/labels`, { labels });
-    return labels;
-  } catch (failure) {
-    app.failed(failure);
-    return null;
-  }
+  return (await app.tried(api.put(`/v1/documents/${encodeURIComponent(document.id)}/labels`, { labels }))) ? labels : null;
 }
 
 /**
@@ -151,6 +136,30 @@ export function troubled(place, failure, again, signal) {
   const retry = () => (stop.abort(), again());
   if (failure.status === 0) document.addEventListener("pincite:library", retry, { signal: AbortSignal.any([signal, stop.signal]) });
   fill(place, failed(failure, retry));
+}
+
+/**
+ * Fill a view with what the server gives: a way back and a sign that it is on its way, then the thing, or what is wrong.
+ * @param {Element} root
+ * @param {() => HTMLElement} back
+ * @param {string} words while it is on its way
+ * @param {(signal: AbortSignal, again: () => void) => Promise<void>} read asks, and fills the view
+ * @returns {() => void} ends it
+ */
+export function opened(root, back, words, read) {
+  const stop = new AbortController();
+  const load = async () => {
+    fill(root, el("div.page", back(), loading(words)));
+    try {
+      await read(stop.signal, load);
+    } catch (failure) {
+      const place = el("div");
+      fill(root, el("div.page", back(), place));
+      troubled(place, failure, load, stop.signal);
+    }
+  };
+  load();
+  return () => stop.abort();
 }
 
 /**

@@ -51,6 +51,9 @@ export function fill(node, ...children) {
   return node;
 }
 
+/** Say of a link whether it is where the person is. @param {Element} link @param {boolean} here */
+export const current = (link, here) => (here ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current"));
+
 /** Strokes on a 24 x 24 grid; what stands behind "|" is filled. */
 const ICONS = {
   ask: "M21 12a8 8 0 0 1-11.5 7.2L4 21l1.6-4.6A8 8 0 1 1 21 12z",
@@ -195,7 +198,7 @@ export function tabs(label, parts) {
 }
 
 const LONG = 50; // characters of a line that may have been wrapped
-const WRAPPED = new RegExp(`(?<=[^\\n]{${LONG}})\\n(?![\\s#>|*+\\-•~=\`]|\\d+[.)]\\s)`, "g");
+const WRAPPED = new RegExp(`(?<=[^\\n]{${LONG}})\\n(?![\\s#>|*+\\-•~=]|\`\`\`|\\d+[.)]\\s)`, "g");
 
 /**
  * Words as they flow: a line break that only wraps a long line is shown as a space. It stays the same character.

@@ -106,12 +106,9 @@ class Evaluation {
   }
 
   async keep(cases) {
-    try {
-      this.cases = (await api.put("/v1/cases", { cases })).cases;
-    } catch (failure) {
-      this.app.failed(failure);
-      return;
-    }
+    const kept = await this.app.tried(api.put("/v1/cases", { cases }));
+    if (!kept) return;
+    this.cases = kept.cases;
     this.draw();
     this.app.say(plural(this.cases.length, "case"));
   }
@@ -221,14 +218,10 @@ class Evaluation {
 
   async dropRun(run) {
     if (!(await confirmed("Remove this run?", "Its report is deleted. The cases stay.", "Remove"))) return;
-    try {
-      await api.del(`/v1/evaluations/${encodeURIComponent(run.id)}`);
-      this.runs = this.runs.filter((each) => each !== run);
-      this.chosen.delete(run.id);
-      this.draw();
-    } catch (failure) {
-      this.app.failed(failure);
-    }
+    if (!(await this.app.tried(api.del(`/v1/evaluations/${encodeURIComponent(run.id)}`)))) return;
+    this.runs = this.runs.filter((each) => each !== run);
+    this.chosen.delete(run.id);
+    this.draw();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { save } from "./api.js";
 import * as conversations from "./conversations.js";
-import { button, confirmed, dialog, el, field, fill, form, icon } from "./dom.js";
+import { button, confirmed, current as markCurrent, dialog, el, field, fill, form, icon } from "./dom.js";
 
 let list = el("ul");
 let current = "";
@@ -27,9 +27,7 @@ export function mark(id) {
   for (const item of list.children) {
     const here = /** @type {HTMLElement} */ (item).dataset.id === id;
     item.classList.toggle("current", here);
-    const link = /** @type {Element} */ (item.firstElementChild);
-    if (here) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    markCurrent(item.firstElementChild, here);
   }
 }
 

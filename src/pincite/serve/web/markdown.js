@@ -15,10 +15,7 @@ const HEADING = /^\s{0,3}#{1,6}\s+(?=\S)/;
 const INLINE =
   /(`{1,3})([^`]{1,2000}?)\1|(?<![\w*])(\*\*|__)(?=\S)((?:(?!\3).){0,1999}\S)\3(?!\w)|(?<![\w*_])([*_])(?=[^\s*_])([^*_]{0,1999}[^\s*_]|[^\s*_])\5(?!\w)/gu;
 
-/**
- * @param {string} text
- * @returns {Block[]}
- */
+/** @param {string} text @returns {Block[]} */
 export function parse(text) {
   const blocks = [];
   let gap = false;

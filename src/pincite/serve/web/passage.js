@@ -119,12 +119,7 @@ function centre(pane) {
   box.scrollLeft += inner.left - outer.left - Math.max(24, (outer.width - inner.width) / 2);
 }
 
-/**
- * An image that the server gives.
- * @param {string} path
- * @param {string} alt
- * @param {AbortSignal} [signal]
- */
+/** An image that the server gives. @param {string} path @param {string} alt @param {AbortSignal} [signal] */
 export async function picture(path, alt, signal = undefined) {
   const src = URL.createObjectURL(await blob(path, signal));
   const image = el("img", { src, alt });
@@ -132,10 +127,7 @@ export async function picture(path, alt, signal = undefined) {
   return image;
 }
 
-/**
- * The page as an image, with boxes on the words.
- * @param {Place} place with a page
- */
+/** The page as an image, with boxes on the words. @param {Place} place with a page */
 export function pagePane(place) {
   const pane = el("div.page-pane", loading("The page is being painted…"));
   const show = async () => {

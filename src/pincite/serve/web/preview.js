@@ -8,11 +8,7 @@ const DELAY = 250; // milliseconds
 const card = el("div.preview", { popover: "manual", "aria-hidden": "true" });
 let waiting = 0;
 
-/**
- * Handlers for a chip.
- * @param {any} citation
- * @param {string} means what its verdict means
- */
+/** Handlers for a chip. @param {any} citation @param {string} means what its verdict means */
 export function preview(citation, means) {
   const hide = () => {
     clearTimeout(waiting);

@@ -4,10 +4,7 @@ import { placeOf } from "./conversations.js";
 import { button, el, fill, icon } from "./dom.js";
 import { line, plural, snippet, told } from "./text.js";
 
-/**
- * @param {any} answer
- * @param {import("./answer.js").Shown} can
- */
+/** @param {any} answer @param {import("./answer.js").Shown} can */
 export function refusal(answer, can) {
   const missing = String(stage(answer, "sufficiency").missing || "").split(", ").filter(Boolean);
   const notes = answer.findings.filter(({ kind }) => kind !== "not_in_documents"); // that one says how it was judged: see the steps

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { MODES } from "./composer.js";
-import { troubled } from "./documents.js";
+import { opened } from "./documents.js";
 import { button, el, fill, icon, loading, notice } from "./dom.js";
 import { day, decoded, duration, line, plural, visible } from "./text.js";
 
@@ -11,27 +11,18 @@ const VERDICTS = { better: "good", worse: "bad" };
 
 /** @param {HTMLElement} root @param {import("./app.js").App} app */
 export function mount(root, app) {
-  const stop = new AbortController();
   const { id, params } = app.route;
   const other = params.get("against");
-  const load = async () => {
-    fill(root, el("div.page", back(), loading("Reading the report …")));
-    try {
-      const [run, { evaluations }, difference] = await Promise.all([
-        api.get(`/v1/evaluations/${encodeURIComponent(id)}`, {}, stop.signal),
-        api.get("/v1/evaluations", {}, stop.signal),
-        other && api.get(`/v1/evaluations/${encodeURIComponent(other)}/against/${encodeURIComponent(id)}`, {}, stop.signal),
-      ]);
-      app.title(difference ? "Two runs compared" : "Report");
-      fill(root, page(run, evaluations, difference, app));
-    } catch (failure) {
-      const place = el("div");
-      fill(root, el("div.page", back(), place));
-      troubled(place, failure, load, stop.signal);
-    }
-  };
-  load();
-  return () => stop.abort();
+  const path = (run) => `/v1/evaluations/${encodeURIComponent(run)}`;
+  return opened(root, back, "Reading the report…", async (signal) => {
+    const [run, { evaluations }, difference] = await Promise.all([
+      api.get(path(id), {}, signal),
+      api.get("/v1/evaluations", {}, signal),
+      other && api.get(`${path(other)}/against/${encodeURIComponent(id)}`, {}, signal),
+    ]);
+    app.title(difference ? "Two runs compared" : "Report");
+    fill(root, page(run, evaluations, difference, app));
+  });
 }
 
 const back = () => el("a.back", { href: "#/evaluation" }, icon("back"), "Evaluation");

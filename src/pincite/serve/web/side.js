@@ -34,7 +34,7 @@ export function openSide(title, { controls = [], body, onKey, onClose }) {
     el("div.side-body", body),
   );
   side.hidden = false;
-  document.documentElement.dataset.side = "open";
+  document.documentElement.toggleAttribute("data-side", true);
   for (const part of behind()) part.inert = matchMedia(NARROW).matches;
   heading.focus({ preventScroll: true });
   return side;
@@ -47,7 +47,7 @@ export function closeSide() {
   onClose?.();
   side.hidden = true;
   side.replaceChildren();
-  delete document.documentElement.dataset.side;
+  document.documentElement.removeAttribute("data-side");
   for (const part of behind()) part.inert = false;
   if (from instanceof HTMLElement && from.isConnected) from.focus();
 }

@@ -82,11 +82,10 @@ export function documentName(document) {
 
 /** @param {number | string | null | undefined} when nanoseconds, seconds or milliseconds since the epoch, or ISO 8601 */
 function toDate(when) {
-  if (when === null || when === undefined || when === "") return null;
-  let value = /** @type {any} */ (when);
+  let value = /** @type {any} */ (when || NaN);
   if (typeof value === "number") value = value > 1e17 ? value / 1e6 : value < 1e11 ? value * 1e3 : value;
   const date = new Date(value);
-  return Number.isNaN(date.getTime()) || date.getTime() <= 0 ? null : date;
+  return Number.isNaN(date.getTime()) ? null : date;
 }
 
 /** A date as people write it, "" when there is none. @param {any} when as in `toDate` */

@@ -46,12 +46,7 @@ function share(batch) {
   return 0.1 * sent + 0.9 * (at.to_embed ? (read + at.embedded / at.to_embed) / 2 : read);
 }
 
-/**
- * Show the batches.
- * @param {Element} root
- * @param {import("./app.js").App} app
- * @returns {() => void} ends it
- */
+/** Show the batches. @param {Element} root @param {import("./app.js").App} app @returns {() => void} ends it */
 export function tray(root, app) {
   const cards = new Map();
   const show = () => {
@@ -123,13 +118,13 @@ function redraw(node, seen, part, now, draw) {
 function problem(one) {
   return el(
     "li.problem-row", icon(one.status === "failed" ? "warn" : "info"),
-    el("div", el("p", el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status] || "stopped"}${one.reason ? `: ${line(plainReason(one.reason, one.name))}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
+    el("div", el("p", el("bdi", { class: "name", text: line(one.name, 160) }), ` ${WORDS[one.status]}${one.reason ? `: ${line(plainReason(one.reason, one.name))}` : ""}`), one.fix && el("p.fix.small.muted", { text: line(one.fix) })),
   );
 }
 
 /** @param {Item} one */
 function row(one) {
-  const state = WORDS[one.status] || { waiting: "waiting", sent: "being read", stopped: "stopped" }[one.status] || one.status;
+  const state = WORDS[one.status] || { waiting: "waiting", sent: "being read" }[one.status] || one.status;
   const name = line(one.name, 160);
   return el("li", one.id ? el("a", { href: `#/library/${encodeURIComponent(one.id)}`, dir: "auto", text: name }) : el("bdi", { text: name }), el("span.small.muted", { text: state }));
 }

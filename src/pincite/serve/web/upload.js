@@ -18,6 +18,7 @@ export const WORDS = {
   failed: "failed",
   unsupported: "not supported",
   skipped: "skipped",
+  stopped: "not sent or not read",
 };
 
 /**
@@ -25,7 +26,7 @@ export const WORDS = {
  * @property {string} name with its folders
  * @property {number} size
  * @property {File | null} file null where it is not known here, as after a reload
- * @property {string} status "waiting", "sent", "stopped", or a key of WORDS
+ * @property {string} status "waiting", "sent", or a key of WORDS
  * @property {string} reason
  * @property {string} fix
  * @property {string} id the document's, once it is known
@@ -341,8 +342,6 @@ export const ended = (batch) => ["done", "stopped"].includes(batch.state);
 /** What became of a batch, in words. @param {Batch} batch */
 export function outcome(batch) {
   const counts = Object.entries(WORDS).map(([status, word]) => [batch.items.filter((one) => one.status === status).length, word]);
-  const stopped = batch.items.filter((one) => one.status === "stopped").length;
   const parts = counts.filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
-  if (stopped) parts.push(`${stopped} not sent or not read`);
   return parts.join(", ") || (batch.state === "stopped" ? "stopped" : "nothing to add");
 }

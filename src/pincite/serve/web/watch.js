@@ -29,11 +29,7 @@ export function watched(app) {
 function list(folders, draw, app) {
   if (!folders.length) return el("p.small.muted", { text: "No folder is followed yet." });
   const drop = async (path) => {
-    try {
-      await api.del("/v1/watch", { path });
-    } catch (failure) {
-      app.failed(failure);
-    }
+    await app.tried(api.del("/v1/watch", { path }));
     await draw();
   };
   return el(

@@ -80,30 +80,33 @@ function stages(trace) {
   );
 }
 
+/** Passages with their places. @param {any[]} list @param {number} most characters of each @param {(item: any) => string} [more] */
+const quotes = (list, most, more = () => "") =>
+  el(
+    "ol.plain.quotes",
+    list.map((item) =>
+      el(
+        "li",
+        el("span.small.muted", { dir: "auto", text: placeOf(item) + more(item) }),
+        el("span.reading", { dir: "auto", text: snippet(item.text, most) }),
+      ),
+    ),
+  );
+const scored = (item) => ` · ${item.score.toFixed(2)}`;
+
 /** What went to the model, and what was relevant and did not fit. */
 function cut(answer) {
-  const quotes = (list) =>
-    el(
-      "ul.plain.quotes",
-      list.map((item) =>
-        el(
-          "li",
-          el("span.small.muted", { dir: "auto", text: `${placeOf(item)} · ${item.score.toFixed(2)}` }),
-          el("span.reading", { dir: "auto", text: snippet(item.text, 240) }),
-        ),
-      ),
-    );
   const { evidence = [], dropped = [] } = answer;
   if (!evidence.length && !dropped.length) return null;
   return el(
     "section.why-part",
     el("h3", { text: "What the model was given" }),
-    quotes(evidence),
+    quotes(evidence, 240, scored),
     dropped.length > 0 &&
       el(
         "details",
         el("summary", { text: `${plural(dropped.length, "sentence")} cut: relevant, but over the room for evidence` }),
-        quotes(dropped),
+        quotes(dropped, 240, scored),
       ),
   );
 }
@@ -117,22 +120,11 @@ async function candidates(turn, searched, part) {
     const lists = [...new Set(found.hits.flatMap((hit) => Object.keys(hit.ranks)))];
     const cited = new Set(turn.answer.citations.map((citation) => citation.passage_id));
     const given = new Set((turn.answer.evidence || []).map((item) => item.passage_id));
-    fill(
-      part,
-      heading,
-      found.hits.length
-        ? el(
-            "ol.hits",
-            found.hits.map((hit) => candidate(hit, lists, cited, given, went)),
-          )
-        : el("p.muted", { text: "Nothing was found." }),
-    );
+    const rows = found.hits.map((hit) => candidate(hit, lists, cited, given, went));
+    fill(part, heading, rows.length ? el("ol.hits", rows) : el("p.muted", { text: "Nothing was found." }));
   } catch (failure) {
-    fill(
-      part,
-      heading,
-      failed(failure, () => candidates(turn, searched, part)),
-    );
+    const again = () => candidates(turn, searched, part);
+    fill(part, heading, failed(failure, again));
   }
 }
 
@@ -143,11 +135,9 @@ function candidate(hit, lists, cited, given, went) {
   let use = el("span.tag", { text: hit.rank > went ? "cut: not among the best" : "read, not used" });
   if (cited.has(hit.passage_id)) use = el("span.tag.good", icon("check"), "cited");
   else if (given.has(hit.passage_id)) use = el("span.tag.accent", { text: "given to the model" });
-  const places = lists.map((list) =>
-    hit.ranks[list]
-      ? `${LISTS[list] || list} #${hit.ranks[list]}${hit.scores[list] === undefined ? "" : ` (${hit.scores[list].toFixed(2)})`}`
-      : `not by ${LISTS[list] || list}`,
-  );
+  const score = (list) => (hit.scores[list] === undefined ? "" : ` (${hit.scores[list].toFixed(2)})`);
+  const place = (list, name) => (hit.ranks[list] ? `${name} #${hit.ranks[list]}${score(list)}` : `not by ${name}`);
+  const places = lists.map((list) => place(list, LISTS[list] || list));
   return el(
     "li",
     { class: hit.rank > went ? "over" : "" },
@@ -156,12 +146,8 @@ function candidate(hit, lists, cited, given, went) {
       el(
         "summary",
         el("span.numeral", { text: hit.rank }),
-        el(
-          "span.name",
-          { dir: "auto" },
-          documentName(hit),
-          el("span.small.muted", { text: hit.page ? ` p. ${hit.page}` : ` l. ${hit.line_from}` }),
-        ),
+        el("span.name", { dir: "auto", text: documentName(hit) }),
+        el("span.where.small.muted", { text: hit.page ? `page ${hit.page}` : `line ${hit.line_from}` }),
         use,
       ),
       el("p.small.muted", { dir: "auto", text: placeOf(hit) }),
@@ -208,21 +194,16 @@ const WAY = [
   ["used in the answer", ["not_used", "unsupported"]],
 ];
 
+const SIGNS = { passed: "check", lost: "cross", unreached: "none" };
+
 /** Where it was lost, why, and what to do. */
 function verdict(why) {
   const lost = WAY.findIndex(([, stages]) => stages.includes(why.stage));
   const steps = WAY.map(([name], index) => {
     const state = lost < 0 || index < lost ? "passed" : index === lost ? "lost" : "unreached";
-    return el(
-      "li",
-      { class: state },
-      icon({ passed: "check", lost: "cross", unreached: "none" }[state], state),
-      el("span", { text: name }),
-    );
+    return el("li", { class: state }, icon(SIGNS[state], state), el("span", { text: name }));
   });
-  const places = why.places.map(
-    (place) => `${LISTS[place.stage] || place.stage} ${place.rank ? `#${place.rank}` : `beyond #${place.depth}`}`,
-  );
+  const places = why.places.map(({ stage, rank, depth }) => `${LISTS[stage] || stage} ${rank ? `#${rank}` : `beyond #${depth}`}`);
   return [
     el("ol.way", { "aria-label": "How far it came" }, steps),
     notice(why.found ? "good" : "warn", line(why.reason), { fix: line(why.fix || "") }),
@@ -233,18 +214,7 @@ function verdict(why) {
       el(
         "details",
         el("summary", { text: `${plural(why.ahead.length, "passage")} found instead` }),
-        el(
-          "ol.plain.quotes",
-          why.ahead
-            .slice(0, 10)
-            .map((hit) =>
-              el(
-                "li",
-                el("span.small.muted", { dir: "auto", text: placeOf(hit) }),
-                el("span.reading", { dir: "auto", text: snippet(hit.text, 160) }),
-              ),
-            ),
-        ),
+        quotes(why.ahead.slice(0, 10), 160),
       ),
   ];
 }
