@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import pincite
-from pincite.serve.cli.main import parser
+from pincite.serve.cli.main import main, parser
 from pincite.settings import settings_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,3 +93,23 @@ def test_the_python_code_runs(
     assert "1 " in printed
     assert "caches.md" in printed
     assert "A KV cache stores the keys and values of earlier tokens" in printed
+
+
+def test_the_tutorial_can_be_followed_word_for_word(
+    encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PINCITE_GENERATOR", "none")
+    monkeypatch.setenv("PINCITE_LIBRARY", str(tmp_path / "mine"))
+    monkeypatch.setattr("pincite.models.lazy.load_encoder", lambda *args, **kwargs: encoder)
+    blocks = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(), re.DOTALL)
+    shown = []
+    for line in "".join(block for block in blocks if not block.startswith(("pip ", "A KV"))).splitlines():
+        if line.startswith("pincite "):
+            assert main(shlex.split(line)[1:]) == 0, line
+            shown.append(capsys.readouterr().out)
+        else:
+            subprocess.run(["bash", "-c", line], check=True)
+    [promised] = [block for block in blocks if block.startswith("A KV")]
+    assert shown[0] == promised
+    assert len(shown) == 6
