@@ -113,3 +113,13 @@ def test_the_tutorial_can_be_followed_word_for_word(
     [promised] = [block for block in blocks if block.startswith("A KV")]
     assert shown[0] == promised
     assert len(shown) == 6
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_every_command_line_in_the_docs_is_one(path: Path) -> None:
+    blocks = re.findall(r"```\w*\n(.*?)```", path.read_text(), re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    for line in lines:
+        if line.startswith("pincite ") and "  " not in line.split("#")[0].strip():  # two spaces: a table for people
+            args, unknown = parser().parse_known_args(shlex.split(re.sub(r"\s# .*", "", line))[1:])
+            assert args.command and not unknown, line
