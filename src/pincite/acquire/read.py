@@ -56,8 +56,12 @@ READERS: dict[str, Reader | Callable[..., Reading] | str] = {
     **dict.fromkeys(DATA_TYPES, "data"),
 }
 # How often a media type's reader was improved, where that is more than once: what an older one read is read again.
-_IMPROVED = ("application/pdf", "text/html", "application/rtf", f"{_OFFICE}presentationml.presentation")
-REVISIONS = dict.fromkeys((*_IMPROVED, f"{_OFFICE}spreadsheetml.sheet", f"{_OPEN}text", *CODE_TYPES, *IMAGES), 2)
+_TWICE = (
+    *("application/rtf", f"{_OFFICE}presentationml.presentation", f"{_OFFICE}spreadsheetml.sheet", f"{_OPEN}text"),
+    *("message/rfc822", "application/mbox", "application/epub+zip", "text/x-subtitles", "text/x-rst", "text/x-org"),
+    *("application/json", "application/jsonl", "application/xml", "text/x-ini"),
+)
+REVISIONS = dict.fromkeys((*_TWICE, *CODE_TYPES, *IMAGES), 2) | {"application/pdf": 2, "text/html": 3}
 _WITH_PASSWORD = frozenset({"application/pdf"})
 _AS_TEXT = "Save it as text, Markdown or HTML, and add that."
 _CURRENT = "Save it in the current format of the program, and add that."

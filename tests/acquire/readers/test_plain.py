@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pincite.acquire.readers import code, data, text
 
@@ -72,3 +76,24 @@ def test_other_data_are_blocks_of_lines():
     reading = data.parse("a: 1\nb:\n  - 2\n\nc: 3\n", "x.yaml", "application/yaml")
     assert [found for _, found in spans(reading)] == ["a: 1\nb:\n  - 2", "c: 3"]
     assert reading.title == "x.yaml"
+
+
+@pytest.mark.parametrize(
+    ("source", "media_type", "wanted"),
+    [
+        (r'{"a": "\u4f60\u597d, caf\u00e9 \ud83d\ude00"}', "application/json", '{"a": "你好, café 😀"}'),
+        (r'{"a": "C:\\u4f60 \u0022 \u0041 \u2028 \ud83d \n"}', "application/json", None),
+        (r"name=M\u00fcller", "text/x-ini", "name=Müller"),
+        (r"path=C:\users\u12", "text/x-ini", None),
+        ("<p>caf&#233; &#x4F60;&#38;&#x3c;</p>", "application/xml", "<p>café 你&#38;&#x3c;</p>"),
+        ("<p>&#10;&#1234567;</p>", "application/xml", None),
+        (r"a: \u00e9", "application/yaml", None),
+    ],
+)
+def test_letters_given_by_their_numbers_can_be_found(source, media_type, wanted):
+    assert data.parse(source, "x", media_type).text == (wanted or source)
+
+
+@given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_json_stays_the_same_data(value):
+    assert json.loads(data.parse(json.dumps(value), "x", "application/json").text) == value
