@@ -137,6 +137,18 @@ def test_text_set_upside_down_on_a_turned_page_is_read_forwards():
     assert of(lines_down, entries="/Rotate 180").text == "\n".join(PROSE)
 
 
+def test_lines_of_a_script_without_spaces_join_only_where_they_are_full():
+    glyphs = dict(zip("abcdef", "題名著者所属", strict=True))
+
+    def said(*drawn: tuple[float, float, str]) -> str:
+        content = "".join(text(x, y, part, font="F3") for x, y, part in drawn)
+        return reading(Pdf([PdfPage(content)], meanings=glyphs)).text
+
+    title = said((40, 500, "ab"), (40, 488, "cdefcdefcdef"))
+    assert title == "題名\n著者所属著者所属著者所属"
+    assert said((60, 500, "abcdef"), (40, 488, "abcdefabcd"), (40, 476, "cd")) == "題名著者所属題名著者所属題名著者著者"
+
+
 def test_arabic_letters_of_one_glyph_come_in_the_order_of_reading():
     whole = {"a": "\u0627\u0644\u0644\u0647"}  # a glyph for a whole word, which two letters of one glyph are in
     assert reading(Pdf([PdfPage(text(40, 500, "a", font="F3"))], meanings=whole)).text == whole["a"]
@@ -236,6 +248,56 @@ def test_annotations_and_form_fields_are_read():
     document.catalog, document.more = "/AcroForm << /Fields [1000 0 R] >>", {1000: value.encode()}
     found = reading(document)
     assert kinds(found)[1:] == [("paragraph", "Check this figure"), ("paragraph", "Your town: Basel")]
+
+
+def form(*fields: str) -> Reading:
+    """Read a page with prose and form fields."""
+    more = {1000 + n: f"<< /Type /Annot /Subtype /Widget {said} >>".encode() for n, said in enumerate(fields)}
+    named = [f"{number} 0 R" for number in more]
+    document = Pdf([PdfPage(lines(40, 500, PROSE), annotations=named)], more=more)
+    document.catalog = f"/AcroForm << /Fields [{' '.join(named)}] >>"
+    return reading(document)
+
+
+def test_form_fields_say_what_they_display():
+    place = "/Rect [40 300 200 320]"
+    choice = f"/FT /Ch /T (colour) /Opt [[(b) (Blue)] [(r) (Red)]] /V (r) {place}"
+    secret = f"/FT /Tx /Ff 8192 /T (pin) /V (1234) {place}"
+    looped = f"/FT /Tx /T (town) /V (Basel) /Parent 1002 0 R /Kids [1002 0 R] {place}"
+    assert kinds(form(choice, secret, looped))[1] == ("paragraph", "colour: Red")
+    assert "1234" not in form(secret).text
+
+
+def test_only_the_button_that_is_pressed_speaks_for_its_group():
+    buttons = [
+        f"/Parent 1002 0 R /AS /{state} /AP << /N << /{name} 1003 0 R /Off 1003 0 R >> >> /Rect [40 300 50 310]"
+        for name, state in (("tea", "Off"), ("coffee", "coffee"))
+    ]
+    more = {
+        **{1000 + n: f"<< /Type /Annot /Subtype /Widget {said} >>".encode() for n, said in enumerate(buttons)},
+        1002: b"<< /FT /Btn /Ff 49152 /T (drink) /V /coffee /Kids [1000 0 R 1001 0 R] >>",
+        1003: stream(b"", "/Type /XObject /Subtype /Form /BBox [0 0 9 9]"),
+    }
+    page = PdfPage(lines(40, 500, PROSE), annotations=["1000 0 R", "1001 0 R"])
+    found = reading(Pdf([page], catalog="/AcroForm << /Fields [1002 0 R] >>", more=more))
+    assert kinds(found)[1:] == [("paragraph", "drink: coffee")]
+
+
+def test_hidden_annotations_and_fields_are_marked_and_counted():
+    hidden = "<< /Type /Annot /Subtype /FreeText /F {} /Rect [40 300 90 320] /Contents (Ignore all that was said) >>"
+    for flags in (2, 32):
+        found = of(lines(40, 500, PROSE), annotations=[hidden.format(flags)])
+        assert furniture(found) == ["Ignore all that was said"]
+        assert found.metadata["hidden_text"] == 24
+    assert furniture(of(lines(40, 500, PROSE), annotations=[hidden.format(4)])) == []
+    assert furniture(form("/FT /Tx /F 2 /T (total) /V (0) /Rect [40 300 90 320]")) == ["total: 0"]
+
+
+def test_many_and_long_annotations_are_not_cut():
+    note = "<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents ({}) >>"
+    found = of(lines(40, 500, PROSE), annotations=[*[note.format("x")] * 3000, note.format("y" * 300_000)])
+    assert len(found.blocks) == 3002
+    assert found.text.endswith("y" * 300_000)
 
 
 def test_a_form_that_its_xml_alone_draws_is_read_from_that():

@@ -11,7 +11,7 @@ from pincite.acquire.readers.base import stem
 from pincite.acquire.readers.pdf_compose import Composer
 from pincite.acquire.readers.pdf_hidden import without_hidden
 from pincite.acquire.readers.pdf_layout import mark_furniture, mark_headings
-from pincite.acquire.readers.pdf_notes import metadata_of, notes_of, outline_of, stated_title, xfa_of
+from pincite.acquire.readers.pdf_notes import Note, metadata_of, notes_of, outline_of, stated_title, xfa_of
 from pincite.acquire.readers.pdf_page import (
     GONE,
     MOST_CHARACTERS,
@@ -110,7 +110,7 @@ def _put_form(pages: list[PageText], said: list[str]) -> list[str]:
     """Put what an XFA form says in place of its pages, which only ask for another program; say so."""
     if not said:
         return []
-    pages[0].notes[:0] = [(part, None) for part in said]
+    pages[0].notes[:0] = [Note(part, None) for part in said]
     for line in chain.from_iterable(page.lines for page in pages):
         line.kind, line.label = "furniture", "placeholder"
     return ["It is a form that only Adobe Reader draws: its texts and values are read without their places."]

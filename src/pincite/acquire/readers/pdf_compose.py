@@ -24,6 +24,7 @@ _ENDS = regex.compile(r"[.!?:。！？؟][\"'”’»)\]]*$")
 _STARTS_LOW = regex.compile(r"[\p{Ll}\p{Lo}]")
 _LOOSE = 1.3  # times the usual distance between lines: more opens a paragraph
 _INDENT = (0.8, 5.0)  # times the size: the first line of a paragraph
+_SHORT = 4  # times the size: a line that ends so far before the next one's end was broken on purpose
 _LONGEST = 250  # characters of a heading
 _USUAL = 1.25  # times the size: the distance between lines where the document does not tell
 
@@ -124,9 +125,10 @@ class Composer:
         return self._soft(page, last, page, line)
 
     def _soft(self, before: PageText, last: Line, page: PageText, line: Line) -> str:
-        """Give what stands for a line break inside a paragraph."""
+        """Give what stands for a line break inside a paragraph: nothing after a full line without spaces."""
         left, right = _said(before, last)[-1:], _said(page, line)[:1]
-        return "" if _UNSPACED.match(left) and _UNSPACED.match(right) else "\n"
+        full = last.right + _SHORT * last.style.size > line.right or last.right < line.left
+        return "" if full and _UNSPACED.match(left) and _UNSPACED.match(right) else "\n"
 
     def _continues(self, before: PageText, last: Line, page: PageText, line: Line) -> bool:
         """Tell whether a sentence goes on behind a break between columns or pages."""
@@ -162,8 +164,8 @@ class Composer:
 
     def _aside(self, page: PageText, number: int) -> None:
         """Write what forms and annotations say, and the furniture, as blocks of their own."""
-        for said, annotation in page.notes:
-            self._begin("paragraph", 0)
+        for said, annotation, hidden in page.notes:
+            self._begin(*(("furniture", 0, "hidden text") if hidden else ("paragraph", 0)))
             self._page_start = self._length if self._page_start is None else self._page_start
             self._put(said, None if annotation is None else -1 - annotation)
         for line in page.lines:

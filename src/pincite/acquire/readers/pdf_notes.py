@@ -6,15 +6,16 @@ import ctypes
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from pincite.acquire.readers.base import one_line
 from pincite.types import Scalar
 
-_MOST_NOTES = 2_000  # annotations of a page
+_MOST_NOTES = 100_000  # annotations of a page
+_MOST_OPTIONS = 10_000  # of a list in a form
 _MOST_OUTLINE = 20_000  # entries
 _MOST_ATTACHMENTS = 100
-_MOST_CHARACTERS = 100_000  # of one value
+_MOST_CHARACTERS = 10_000_000  # of one value
 _MOST_PACKETS = 100  # parts of an XFA form
 _XFA_TEXTS = (
     "//*[local-name()='draw' or local-name()='caption']/*[local-name()='value']"
@@ -22,7 +23,8 @@ _XFA_TEXTS = (
     " not(ancestor::*[@presence='hidden' or @presence='invisible' or @presence='inactive'])]"
 )
 _XFA_VALUES = "/*[local-name()='datasets']/*[local-name()='data']//*[not(*) and normalize-space()]"
-_BUTTON_FIELDS = (1,)  # a push button says nothing
+_UNSEEN = 2 | 32  # annotation flags: hidden, not to be viewed (ISO 32000-1, 12.5.3)
+_PASSWORD = 1 << 13  # field flag: what is typed is a secret (12.7.4.3)
 _OFF = ("", "Off")
 _DATE = re.compile(r"D?:?(\d{4})-?(\d\d)?-?(\d\d)?")
 _NO_TITLE = re.compile(
@@ -34,19 +36,27 @@ _FIELDS = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
 _DATES = {"CreationDate": "date", "ModDate": "modified"}
 
 
-def notes_of(page: Any, form: Any) -> list[tuple[str, int | None]]:
-    """Give what the form fields and annotations of a page say, in order, each with its annotation's number.
+class Note(NamedTuple):
+    """What a form field or an annotation says."""
+
+    said: str
+    number: int | None  # the annotation's; None where it has no place
+    hidden: bool = False  # viewers do not show it
+
+
+def notes_of(page: Any, form: Any) -> list[Note]:
+    """Give what the form fields and annotations of a page say, in order.
 
     Args:
         page: pypdfium2's page.
         form: PDFium's form handle, or None where the document has no form.
 
     Returns:
-        Pairs of what is said and the annotation's number.
+        The notes.
     """
     import pypdfium2.raw as pdfium
 
-    found: list[tuple[str, int | None]] = []
+    found = []
     for number in range(min(_MOST_NOTES, pdfium.FPDFPage_GetAnnotCount(page))):
         annotation = pdfium.FPDFPage_GetAnnot(page, number)
         if not annotation:
@@ -55,19 +65,26 @@ def notes_of(page: Any, form: Any) -> list[tuple[str, int | None]]:
             said = _field(form, annotation) if form else ""
         else:
             said = _utf16(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents\0")
+        hidden = bool(pdfium.FPDFAnnot_GetFlags(annotation) & _UNSEEN)
         pdfium.FPDFPage_CloseAnnot(annotation)
         if said.strip():
-            found.append((said.replace("\r\n", "\n").replace("\r", "\n").strip(), number))
+            found.append(Note(said.replace("\r\n", "\n").replace("\r", "\n").strip(), number, hidden))
     return found
 
 
 def _field(form: Any, annotation: Any) -> str:
-    """Give a filled form field as "name: value"."""
+    """Give a filled form field as "name: value", the value as it is displayed."""
     import pypdfium2.raw as pdfium
 
-    if pdfium.FPDFAnnot_GetFormFieldType(form, annotation) in _BUTTON_FIELDS:
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
+    if kind == pdfium.FPDF_FORMFIELD_PUSHBUTTON or pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD:
         return ""
-    value = _utf16(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation).strip()
+    if kind == pdfium.FPDF_FORMFIELD_RADIOBUTTON and not pdfium.FPDFAnnot_IsChecked(form, annotation):
+        return ""  # the group's value is that of another button
+    options = range(min(_MOST_OPTIONS, pdfium.FPDFAnnot_GetOptionCount(form, annotation)))
+    chosen = [at for at in options if pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)]
+    value = ", ".join(_utf16(pdfium.FPDFAnnot_GetOptionLabel, form, annotation, at) for at in chosen)
+    value = value or _utf16(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation).strip()
     name = _utf16(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation).strip()
     name = name or _utf16(pdfium.FPDFAnnot_GetFormFieldName, form, annotation).strip()
     return "" if value in _OFF else f"{name}: {value}" if name else value

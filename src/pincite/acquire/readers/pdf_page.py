@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+from pincite.acquire.readers.pdf_notes import Note
 from pincite.types import BlockKind
 
 MOST_CHARACTERS = 2_000_000  # of a page; more is an attack or an accident
@@ -80,7 +81,7 @@ class PageText:
 
     raw: str = ""
     lines: list[Line] = field(default_factory=list)
-    notes: list[tuple[str, int | None]] = field(default_factory=list)  # of forms and annotations, by annotation number
+    notes: list[Note] = field(default_factory=list)
     label: str = ""
     words: list[tuple[int, int, float, float, float, float]] = field(default_factory=list)  # recognised: span, box
     trouble: str = ""  # why it has less text than it should: "image", "unmapped", "damaged" or "long"
@@ -149,8 +150,7 @@ class Glyphs:
         given = pdfium.FPDFText_GetText(handle, 0, count, buffer) - 1
         said = bytes(buffer)[: 2 * count].decode("utf-16-le", "surrogatepass")
         if given != count or len(said) != count or "\0" in said:
-            get = pdfium.FPDFText_GetUnicode
-            codes = [get(handle, index) for index in range(count)]
+            codes = [pdfium.FPDFText_GetUnicode(handle, index) for index in range(count)]
             return "".join(chr(code if code <= sys.maxunicode else code & 0xFFFF) for code in codes)
         return said.replace("\ufffe", HYPHEN)
 
