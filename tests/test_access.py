@@ -17,7 +17,7 @@ import pincite
 from pincite.access import OWNER, Principal, labels_of
 from pincite.errors import AccessDenied, NotInLibrary, PathMissing, UsageError
 from pincite.library import Library
-from pincite.store.hashing import source_id
+from pincite.store.hashing import document_id
 from pincite.types import Turn
 from tests.access_worlds import WORDS, World, told, worlds
 from tests.fakes import HashEncoder
@@ -44,8 +44,8 @@ def questions(rng: random.Random, world: World) -> str:
 def reading_calls(rng: random.Random, world: World) -> Iterator[tuple[str, Call]]:
     """Give calls of every method that reads, each of a document or question chosen at random."""
     made = rng.choice(world.made)
-    name = rng.choice((made.uri, source_id(made.uri), made.uri.rpartition("/")[0]))
-    passage = f"{source_id(made.uri)}@1:0-{rng.choice((len(made.text), 10))}"
+    name = rng.choice((made.uri, document_id(made.uri), made.uri.rpartition("/")[0]))
+    passage = f"{document_id(made.uri)}@1:0-{rng.choice((len(made.text), 10))}"
     question, mode = questions(rng, world), rng.choice(("hybrid", "hybrid", "vector", "keyword"))
     past = [Turn(questions(rng, world), made.text)] if rng.random() < 0.3 else []
     limit, version = rng.choice((1, 3, 10)), rng.choice((1, 2))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pincite.models.lazy import Models, Progress
+from pincite.models.catalog import Progress
+from pincite.models.lazy import Models
 from pincite.models.protocols import Encoder, Generator, Reranker, Verifier
 from pincite.settings import Settings, load_settings, models_dir
 

@@ -30,7 +30,7 @@ from pincite.serve.http.options import ServeOptions
 from pincite.serve.http.static import page_files
 from pincite.serve.keys import Keys
 from pincite.serve.mcp.tools import Call, tools
-from pincite.store.hashing import source_id
+from pincite.store.hashing import document_id
 from tests.access_worlds import WORDS, Made, documents, library_of
 from tests.fakes import HashEncoder
 from tests.security.routes import routes_of
@@ -82,11 +82,11 @@ class Scene:
     def document(self) -> str:
         """Give the id of a document, hidden or not, or of none."""
         uris = [*(made.uri for made in self.made), self.pdf, self.pdf, "note:none"]
-        return source_id(self.rng.choice(uris))
+        return document_id(self.rng.choice(uris))
 
     def passage(self) -> str:
         made = self.rng.choice(self.made)
-        return f"{source_id(made.uri)}@1:0-{len(made.text)}"
+        return f"{document_id(made.uri)}@1:0-{len(made.text)}"
 
     def asked(self, **more: Any) -> dict[str, Any]:
         """Give the body of a question."""
@@ -131,7 +131,7 @@ def case_of(scene: Scene) -> dict[str, Any]:
 
 def target_of(scene: Scene) -> str:
     made = scene.rng.choice(scene.made)
-    return scene.rng.choice((made.uri, source_id(made.uri), "note:none", scene.pdf))
+    return scene.rng.choice((made.uri, document_id(made.uri), "note:none", scene.pdf))
 
 
 def chat(scene: Scene) -> Answer:

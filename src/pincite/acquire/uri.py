@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 from pincite.errors import UsageError
+from pincite.store.hashing import document_id as document_id
 
 _SCHEME = "file://"
 
@@ -60,11 +60,6 @@ def readable(uri: str) -> str:
 
         return url2pathname(path)
     return os.fsdecode(unquote_to_bytes(path))
-
-
-def document_id(uri: str) -> str:
-    """Derive a document's id from its URI: 12 hex digits, BLAKE2b-48."""
-    return hashlib.blake2b(uri.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def shown(path: str | Path) -> str:

@@ -7,21 +7,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, TypeVar, cast
 
+from pincite.models.catalog import Progress
 from pincite.models.load import load_encoder, load_generator, load_reranker, load_verifier
 from pincite.models.protocols import Encoder, Generator, Reranker, Verifier
 
-Progress = Callable[[str, int, int], None]
-
-
-@runtime_checkable
-class Preparable(Protocol):
-    """A model that is quick to load and slow at its first use."""
-
-    def prepare(self) -> None:
-        """Do now what the first use would do."""
-        ...
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -73,14 +65,15 @@ class Models:
         return self._load_encoder()
 
     def _load_encoder(self) -> Encoder:
-        encoder: Encoder = self._once("encoder", load_encoder, self.encoder_name, base_url=self.base_url)
-        return encoder
+        encoder = self._once("encoder", load_encoder, self.encoder_name, base_url=self.base_url)
+        return cast(Encoder, encoder)  # no name means none
 
     def _prepared_encoder(self) -> Encoder:
-        """Load the encoder, and build its network if it is one that builds it at first use."""
+        """Load the encoder, and let it do now what would make its first use slow, if it can."""
         encoder = self._load_encoder()
-        if isinstance(encoder, Preparable):
-            encoder.prepare()
+        prepare = getattr(encoder, "prepare", None)
+        if prepare is not None:
+            prepare()
         return encoder
 
     def generator(self) -> Generator | None:
@@ -90,24 +83,21 @@ class Models:
 
     def _load_generator(self) -> Generator | None:
         how = {"base_url": self.base_url, "adapter": self.adapter}
-        generator: Generator | None = self._once("generator", load_generator, self.generator_name, ("none",), **how)
-        return generator
+        return self._once("generator", load_generator, self.generator_name, ("none",), **how)
 
     def reranker(self) -> Reranker | None:
         """Give the reranker, loaded once; None when there is to be none. Raises ModelError when it cannot be used."""
-        how = {"seconds": self.rerank_seconds}
-        reranker: Reranker | None = self._once("reranker", load_reranker, self.reranker_name, ("", "none"), **how)
-        return reranker
+        return self._once("reranker", load_reranker, self.reranker_name, ("", "none"), seconds=self.rerank_seconds)
 
     def verifier(self) -> Verifier | None:
         """Give the verifier, loaded once; None when there is to be none. Raises ModelError when it cannot be used."""
-        verifier: Verifier | None = self._once("verifier", load_verifier, self.verifier_name, ("", "none"))
-        return verifier
+        return self._once("verifier", load_verifier, self.verifier_name, ("", "none"))
 
-    def _once(self, kind: str, load: Callable[..., Any], name: str, absent: Sequence[str] = (), **how: Any) -> Any:
+    def _once(self, kind: str, load: Callable[..., T], name: str, absent: Sequence[str] = (), **how: Any) -> T | None:
         """Give the model of a kind; load it if it is not there, unless its name is one that means none."""
         with self._locks[kind]:
             if kind not in self.loaded and name not in absent:
                 how |= {"models_dir": self.folder, "offline": self.offline, "threads": self.threads}
                 self.loaded[kind] = load(name, **how, progress=self.progress)
-            return self.loaded.get(kind)
+            found: T | None = self.loaded.get(kind)
+            return found

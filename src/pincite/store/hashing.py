@@ -17,6 +17,6 @@ def bytes_hash(data: bytes) -> bytes:
     return blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
 
-def source_id(uri: str) -> str:
-    """Name a document by its URI: 12 hex digits, BLAKE2b-48. ``acquire.uri.document_id`` gives the same."""
+def document_id(uri: str) -> str:
+    """Name a document by its URI: 12 hex digits, BLAKE2b-48."""
     return blake2b(uri.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

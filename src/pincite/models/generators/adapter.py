@@ -60,14 +60,7 @@ class Adapter:
             self._parts.setdefault((int(match[1]), match[2]), {})[match[3]] = name
 
     def check(self, gguf: Path) -> None:
-        """Compare all shapes with the model's.
-
-        Args:
-            gguf: the model file.
-
-        Raises:
-            ModelDamaged: the adapter is for another model.
-        """
+        """Compare all shapes with those of the model file; ModelDamaged when the adapter is for another model."""
         _, tensors = read_gguf(gguf)
         for (layer, name), parts in self._parts.items():
             tensor = tensors.get(f"blk.{layer}.{PROJECTIONS[name]}.weight")
@@ -80,12 +73,7 @@ class Adapter:
                 )
 
     def write_gguf(self, gguf: Path, target: Path) -> None:
-        """Write the adapter as llama.cpp wants it.
-
-        Args:
-            gguf: the model file, for its architecture and heads.
-            target: the file to write.
-        """
+        """Write the adapter to ``target`` as llama.cpp wants it, for the architecture and heads of the model file."""
         metadata, _ = read_gguf(gguf)
         architecture = metadata["general.architecture"]
         heads = {"self_attn.q_proj": metadata[f"{architecture}.attention.head_count"]}

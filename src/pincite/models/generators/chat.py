@@ -102,18 +102,9 @@ def chat_ids(messages: Sequence[Message], vocabulary: ChatVocabulary) -> list[in
 
 
 def room(prompt: int, wanted: int, context: int) -> int:
-    """Give the tokens that a reply may have: what is wanted, or what is left of the context.
+    """Give the tokens that a reply may have, at least 1: what is wanted, or what the prompt leaves of the context.
 
-    Args:
-        prompt: tokens of the prompt.
-        wanted: tokens at most of the reply.
-        context: tokens that the model takes, prompt and reply together.
-
-    Returns:
-        Tokens, at least 1.
-
-    Raises:
-        GenerationError: the prompt leaves no room; it is never cut.
+    GenerationError when it leaves nothing; a prompt is never cut.
     """
     if prompt >= context:
         raise GenerationError(

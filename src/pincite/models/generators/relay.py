@@ -20,12 +20,7 @@ class Relay:
     """Runs generations on a thread of their own, in the order asked for."""
 
     def __init__(self, name: str, parallel: int = 1) -> None:
-        """Start nothing yet.
-
-        Args:
-            name: the generator's, for errors.
-            parallel: generations at a time; models in this process take one.
-        """
+        """Start nothing yet; ``parallel`` generations run at a time, of a model in this process one."""
         self._name = name
         self._executor = ThreadPoolExecutor(max_workers=parallel, thread_name_prefix="pincite-generator")
 
@@ -101,23 +96,12 @@ class Deadline:
     """A point in time on the monotonic clock, or none."""
 
     def __init__(self, seconds: float | None) -> None:
-        """Count from now.
-
-        Args:
-            seconds: None for no deadline.
-        """
+        """Count from now; None is no deadline."""
         self.seconds = seconds
         self._at = None if seconds is None else time.monotonic() + seconds
 
     def left(self) -> float | None:
-        """Give the seconds that are left.
-
-        Returns:
-            More than 0; None without a deadline.
-
-        Raises:
-            GenerationTimeout: none are left.
-        """
+        """Give the seconds that are left, None without a deadline; GenerationTimeout when none are."""
         if self._at is None:
             return None
         left = self._at - time.monotonic()
@@ -126,19 +110,7 @@ class Deadline:
         return left
 
     def finish(self, shown: bool, prompt_tokens: int, generated: int) -> Finish:
-        """Say that it has passed: as a Finish when text was shown, else as an error.
-
-        Args:
-            shown: whether there was any text.
-            prompt_tokens: for the Finish.
-            generated: tokens so far.
-
-        Returns:
-            The last item of the stream.
-
-        Raises:
-            GenerationTimeout: nothing was shown.
-        """
+        """Say that it has passed: by the last item of the stream, or GenerationTimeout when no text was shown."""
         if not shown:
             raise self._timeout()
         return Finish("deadline", prompt_tokens, generated)
@@ -159,11 +131,7 @@ class Stops:
     hit: bool = False
 
     def __init__(self, stop: tuple[str, ...]) -> None:
-        """Look for these strings; empty ones are ignored.
-
-        Args:
-            stop: the strings.
-        """
+        """Look for these strings; empty ones are ignored."""
         self._stop = tuple(string for string in stop if string)
         self._held = ""
 

@@ -76,14 +76,9 @@ def takes_adapters(form: Path) -> bool:
 
 
 def make(gguf: Path, folder: Path) -> None:
-    """Make the saved form in an empty folder; takes about 5 s for 135M parameters.
+    """Make the saved form in an empty folder, in about 5 s for 135M parameters.
 
-    Args:
-        gguf: the model file.
-        folder: where to.
-
-    Raises:
-        RuntimeError: openvino-genai cannot read the file.
+    RuntimeError when openvino-genai cannot read the file.
     """
     openvino = import_openvino()
     import openvino_genai

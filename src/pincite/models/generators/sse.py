@@ -26,12 +26,7 @@ class Reply:
     shown: bool = False
 
     def __init__(self, max_tokens: int, prompt_tokens: int) -> None:
-        """Expect a reply.
-
-        Args:
-            max_tokens: that were asked for.
-            prompt_tokens: estimated; the server's own figure replaces it where it comes.
-        """
+        """Expect a reply of ``max_tokens``; the server's own figure replaces the estimate of ``prompt_tokens``."""
         self._room = max_tokens * _PER_TOKEN + _SPARE
         self._prompt_tokens, self._generated = prompt_tokens, 0
         self._reason: str | None = None

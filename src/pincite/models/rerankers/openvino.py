@@ -25,16 +25,9 @@ class OpenVinoReranker:
     batch = 16
 
     def __init__(self, folder: Path, *, name: str, precision: Precision = "auto", threads: int = 0) -> None:
-        """Read the configuration and the tokenizer, and build the network, so that no search has to wait for it.
+        """Take what ``OpenVinoEncoder`` takes, and build the network, so that no search has to wait for it.
 
-        Args:
-            folder: the model's files: config.json, tokenizer.json, model.safetensors.
-            name: how the model is called in messages.
-            precision: of matrix products, as ``Network`` takes it.
-            threads: 0 for as many as there are cores.
-
-        Raises:
-            ModelError: the model is of a kind that cannot be computed here, or no cross-encoder.
+        ModelError for a model of a kind that cannot be computed here, and for what is no cross-encoder.
         """
         self.name = name
         self._config = read_config(folder)

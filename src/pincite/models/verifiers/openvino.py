@@ -33,16 +33,9 @@ class OpenVinoVerifier:
     """
 
     def __init__(self, folder: Path, *, name: str, precision: Precision = "auto", threads: int = 0) -> None:
-        """Read the configuration and the tokenizer; the network is built when first needed.
+        """Take what ``OpenVinoEncoder`` takes; the network is built when first needed.
 
-        Args:
-            folder: the model's files: config.json, tokenizer.json, model.safetensors.
-            name: how the model is called in messages.
-            precision: of matrix products, as ``Network`` takes it.
-            threads: 0 for as many as there are cores.
-
-        Raises:
-            ModelError: the model is of a kind that cannot be computed here, or its labels do not say what they mean.
+        ModelError for a model of a kind that cannot be computed here, and for labels that do not say what they mean.
         """
         self.name = name
         try:

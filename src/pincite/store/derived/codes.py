@@ -16,14 +16,7 @@ SPARE = 1.5  # more rows than needed are then taken, so that enough of them are 
 
 
 def usable(dimension: int) -> bool:
-    """Tell whether turbovec is installed and takes vectors of this dimension.
-
-    Args:
-        dimension: of the vectors.
-
-    Returns:
-        True when a ``CodeIndex`` can be made.
-    """
+    """Tell whether turbovec is installed and takes vectors of this dimension."""
     try:
         import turbovec  # noqa: F401
     except ImportError:
@@ -41,11 +34,7 @@ class CodeIndex:
     name = f"turbovec-{BITS}bit"
 
     def __init__(self, dimension: int) -> None:
-        """Hold nothing.
-
-        Args:
-            dimension: of the vectors, a multiple of 8.
-        """
+        """Hold nothing; the dimension is a multiple of 8."""
         import turbovec
 
         self._index: Any = turbovec.IdMapIndex(dimension, BITS)

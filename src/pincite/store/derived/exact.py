@@ -73,11 +73,7 @@ class ExactIndex:
     name = "exact"
 
     def __init__(self, dimension: int) -> None:
-        """Hold nothing.
-
-        Args:
-            dimension: of the vectors.
-        """
+        """Hold nothing."""
         self._rows: tuple[Keys, Vectors] = (np.empty(0, np.int64), np.empty((0, dimension), np.float32))
 
     @property

@@ -33,14 +33,7 @@ class Segments:
     """One tantivy index in one folder. Every failure of tantivy is a ``LibraryDamaged``."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the index in a folder, or begin one in an empty folder.
-
-        Args:
-            folder: it exists.
-
-        Raises:
-            LibraryDamaged: tantivy refuses the files.
-        """
+        """Open the index in a folder, or begin one in an empty one; LibraryDamaged when tantivy refuses the files."""
         import tantivy
 
         self._tantivy: Any = tantivy

@@ -42,11 +42,7 @@ class Postings:
     """The postings of one state of an index, taken out as they are needed."""
 
     def __init__(self, segments: Segments | None) -> None:
-        """Take out nothing yet.
-
-        Args:
-            segments: the index; None: there is none.
-        """
+        """Take out nothing yet; None: there is no index."""
         self._segments = segments
         self.searcher = None if segments is None else segments.searcher
         self._part: Part | None = None

@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.store.hashing import bytes_hash, embedding_hash, source_id
+from pincite.store.hashing import bytes_hash, document_id, embedding_hash
 from pincite.store.protocol import Grants, Receipt
 from pincite.store.sqlite import labels
 from pincite.store.sqlite.faults import fault
@@ -116,7 +116,7 @@ def _update(connection: apsw.Connection, table: str, key: int, values: Mapping[s
 def _insert_source(connection: apsw.Connection, source: Source, grants: Grants) -> int:
     """Make the row of a source that was never read, with the labels of its place; give its key."""
     path = unquote(source.uri.removeprefix("file://"), errors="surrogateescape")
-    names = {"id": pack(source_id(source.uri)), "uri": pack(source.uri), "path": pack(path)}
+    names = {"id": pack(document_id(source.uri)), "uri": pack(source.uri), "path": pack(path)}
     name = connection.execute("SELECT folded_name(?)", (pack(source.uri),)).get
     new = {"added_ns": time.time_ns(), "label_set": labels.for_new(connection, source.uri, grants), "name": name}
     return _insert(connection, "documents", names | _source_row(source) | new)
