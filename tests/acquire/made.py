@@ -132,13 +132,17 @@ def rows(*values: tuple[object, ...], first: int = 1, columns: str = "ABCDEFGHIJ
 
 
 def ole(streams: Mapping[str, bytes]) -> bytes:
-    """Make an OLE container (MS-CFB) of streams by path ("a" or "folder/a"); each is padded to the 4,096 bytes from
+    """Make an OLE container (MS-CFB) of streams by path ("a", "folder/a"); each is padded to the 4,096 bytes from
     which on streams are kept in sectors of their own.
     """
     padded = {path: content.ljust(4096, b"\0") for path, content in streams.items()}
-    folders = sorted({path.partition("/")[0] for path in streams if "/" in path})
     entries: list[list] = [["Root Entry", 5, -1, 0, 0]]  # name, type, child, first sector, size
     content, at, siblings = b"", 0, {}
+
+    def inside(folder: str) -> list[str]:
+        names = [path.removeprefix(folder) for path in padded if path.startswith(folder)]
+        inner = sorted({name.partition("/")[0] for name in names if "/" in name})
+        return [folder + name for name in (*(name for name in names if "/" not in name), *inner)]
 
     def add(paths: list[str]) -> int:
         """Add the entries of one folder as a chain to the right; give the first."""
@@ -156,10 +160,10 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
         siblings.update(pairwise(numbers))
         for number, path in zip(numbers, paths, strict=True):
             if path not in padded:
-                entries[number][2] = add([inner for inner in padded if inner.startswith(path + "/")])
+                entries[number][2] = add(inside(f"{path}/"))
         return numbers[0] if numbers else -1
 
-    entries[0][2] = add([*(path for path in padded if "/" not in path), *folders])
+    entries[0][2] = add(inside(""))
     directory = b"".join(
         struct.pack("<64sHBBiii16xI16xiII", name.encode("utf-16-le"), 2 * len(name) + 2, kind, 1, -1,
                     siblings.get(number, -1), child, 0, first if kind == 2 else -2, size, 0)

@@ -7,6 +7,7 @@ import struct
 
 import pytest
 
+from pincite.acquire.readers.mail import read as read_mail
 from pincite.acquire.readers.msg import attachments, read, unpacked
 from pincite.errors import SourceUndecodable
 from tests.acquire.made import msg, ole
@@ -56,6 +57,35 @@ def test_texts_in_an_old_code_page_are_guessed_by_the_body():
                "__substg1.0_0037001E": "格式測試".encode("big5")}  # fmt: skip
     streams = {name: content if name[0:3] == "__p" else content.ljust(4096, b" ") for name, content in streams.items()}
     assert read(ole(streams), "x.msg", "").title == "格式測試"
+
+
+def person(kind: int, name: str, address: str) -> dict[str, bytes]:
+    number = struct.pack("<IIq", 0x0C150003, 0, kind)
+    return {
+        "__properties_version1.0": bytes(8) + number,
+        "__substg1.0_3001001F": name.encode("utf-16-le"),
+        "__substg1.0_39FE001F": address.encode("utf-16-le"),
+    }
+
+
+def test_people_have_their_addresses_and_enclosed_messages_are_mails_of_their_own():
+    streams = {"__properties_version1.0": bytes(32), "__substg1.0_0037001F": "Outer".encode("utf-16-le")}
+    texts = {"0C1A": "Ann", "0C1F": "/O=FIRM/CN=ANN@X", "007D": "From: Ann <ann@example.org>\n", "0E04": "Bob; Cy"}
+    streams |= {f"__substg1.0_{key}001F": text.encode("utf-16-le") for key, text in texts.items()}
+    people = (person(1, "Bob", "bob@example.org"), person(1, "cy@example.org", "cy@example.org"), person(2, "Di", ""))
+    for number, one in enumerate(people):
+        streams |= {f"__recip_version1.0_#{number:08X}/{name}": content for name, content in one.items()}
+    inner = {"__properties_version1.0": bytes(24), "__substg1.0_0037001F": "Inner".encode("utf-16-le"),
+             "__substg1.0_1000001F": "Enclosed grüße.".encode("utf-16-le")}  # fmt: skip
+    folder = "__attach_version1.0_#00000000"
+    streams |= {f"{folder}/__substg1.0_3701000D/{name}": content for name, content in inner.items()}
+    data = ole(streams | {f"{folder}/__substg1.0_3704001F": "note.msg".encode("utf-16-le")})
+    text = read(data, "x.msg", "").text
+    assert "From: Ann <ann@example.org>\nTo: Bob <bob@example.org>; cy@example.org\nCc: Di" in text
+    ((name, content),) = attachments(data, "")
+    assert name == "note.eml"
+    enclosed = read_mail(base64.b64decode(content), name, "message/rfc822")
+    assert (enclosed.title, enclosed.text.endswith("Enclosed grüße.")) == ("Inner", True)
 
 
 def test_packed_rich_text():
