@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -25,6 +26,19 @@ def tesseract(without_tesseract: None, monkeypatch: pytest.MonkeyPatch) -> None:
     if path is None:
         pytest.skip("Tesseract is not installed here")
     monkeypatch.setattr(recognise, "program", lambda: path)
+
+
+@pytest.fixture
+def modes_bind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the mode of a file keep root out too, as it keeps out everyone else."""
+    real = os.open
+
+    def checked(path, *rest, **named):
+        if Path(path).exists() and not Path(path).stat().st_mode & 0o444:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return real(path, *rest, **named)
+
+    monkeypatch.setattr(os, "open", checked)
 
 
 @pytest.fixture(scope="session")

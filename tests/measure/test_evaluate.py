@@ -17,8 +17,6 @@ from pincite.measure.evaluate import evaluate
 from pincite.store.sqlite.store import open_store
 from tests.fakes import HashEncoder
 
-pytest.importorskip("ir_measures")
-
 CORPUS = [
     {"_id": "cats/1 ü", "title": "Cats", "text": "Cats sleep most of the day. " * 30 + "A tabby has stripes."},
     {"_id": "dogs", "title": "Dogs", "text": "Dogs bark at the postman and guard the house."},

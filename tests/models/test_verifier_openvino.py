@@ -67,7 +67,7 @@ def test_a_long_text_is_read_in_windows(model):
 def test_labels_that_say_nothing_are_refused(labels, model, tmp_path):
     kind, folder, _ = model
     if "tokens" in kind and len(labels) == 2:
-        pytest.skip("two nameless labels of tokens have a meaning")
+        labels = ["good", "middling", "bad"]  # two nameless labels of tokens have a meaning
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((folder / "config.json").read_text())

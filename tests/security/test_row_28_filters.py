@@ -45,10 +45,8 @@ def test_row_28_names_and_values_are_only_compared(filled, hostile):
     assert filled.stats().documents == 3
 
 
-@pytest.mark.parametrize("hostile", HOSTILE[:10], ids=range(10))
+@pytest.mark.parametrize("hostile", [one for one in HOSTILE[:10] if "\0" not in one], ids=ascii)
 def test_row_28_the_command_line_takes_them_as_they_are(filled, tmp_path, capsys, hostile):
-    if "\0" in hostile:
-        pytest.skip("no argument of a program holds NUL")
     code = main(
         [
             "--library",

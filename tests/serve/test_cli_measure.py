@@ -11,8 +11,6 @@ import pytest
 from pincite.serve.cli.main import main
 from tests.fakes import HashEncoder
 
-pytest.importorskip("ir_measures")
-
 NOTES = {
     "caches.md": "# Caches\n\nA KV cache is a store of the keys and values of earlier tokens of a transformer.\n",
     "lora.md": "# Adapters\n\nLoRA adds 2 small trainable matrices to frozen weights of a transformer layer.\n",

@@ -59,7 +59,6 @@ def opened(folder, truth, fingerprint=SPACE):
 @pytest.fixture
 def codes_early(monkeypatch):
     """Go over to codes at 40 rows, score from the truth only below 5 allowed ones."""
-    pytest.importorskip("turbovec")
     monkeypatch.setattr(module, "EXACT_ROWS", 40)
     monkeypatch.setattr(module, "EXACT_ALLOWED", 5)
 
@@ -130,7 +129,6 @@ def test_rows_that_are_not_finite_spoil_nothing(tmp_path, codes_early, rows):
 @pytest.mark.parametrize("share", [None, 0.01, 0.1, "correlated"])
 def test_recall_on_clustered_vectors(tmp_path, share):
     """recall@50 >= 0.99 against exact search, filtered or not."""
-    pytest.importorskip("turbovec")
     vectors = clustered(12_000)
     truth = filled(vectors=vectors, dimension=64)
     index = opened(tmp_path, truth)
