@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.store.hashing import bytes_hash, embedding_hash, source_id
+from pincite.store.hashing import bytes_hash, document_id, embedding_hash
 from pincite.store.protocol import Receipt, Store
 from pincite.types import Document, Scalar, Source, Span, searched_text
 
@@ -45,7 +45,7 @@ def make(
         start += len(paragraph) + len(JOINT)
     data = text.encode("utf-8", "surrogatepass")
     source = Source(uri, "text/plain", bytes_hash(data).hex(), 1_000_000_000, len(data))
-    return Document(source_id(uri), source, 0, text, title, metadata=metadata or {}, language=language), spans
+    return Document(document_id(uri), source, 0, text, title, metadata=metadata or {}, language=language), spans
 
 
 def vectors_of(document: Document, spans: Sequence[Span], dimension: int = DIMENSION) -> dict[str, NDArray[np.float32]]:
