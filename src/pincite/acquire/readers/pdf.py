@@ -230,12 +230,9 @@ def _troubles(pages: Sequence[PageText]) -> list[str]:
     """Say which pages have less text than they show; SourceUndecodable if that is all of them."""
     if not any(page.lines or page.notes for page in pages):
         kinds = {page.trouble for page in pages}
-        if kinds & set(_RECOGNISABLE):
-            what = (
-                "only images without text" if "image" in kinds else "in fonts that do not say which letters they draw"
-            )
-            message = f"Its {_count(len(pages))} {what}: text recognition (OCR) is needed."
-            raise SourceUndecodable(message, fix=_RECOGNISE)
+        for kind in _RECOGNISABLE:
+            if kind in kinds:
+                raise SourceUndecodable(f"{_TROUBLES[kind].format(f'Its {_count(len(pages))}')}.", fix=_RECOGNISE)
         if kinds == {""}:
             return [f"It holds no text: its {_count(len(pages))} blank."]
     found = []
