@@ -71,15 +71,7 @@ def _reports(args: argparse.Namespace, library: Library, progress: render.Progre
 
 
 def pace_line(pace: Pace, seconds: float) -> str:
-    """Say how far an add is, how fast, and about how long it will take.
-
-    Args:
-        pace: how far.
-        seconds: since it began.
-
-    Returns:
-        One line for people.
-    """
+    """Say in one line how far an add is, how fast, and about how long it will take; ``seconds`` since it began."""
     seconds = max(seconds, 1e-3)
     parts = [f"{pace.files:,} of {pace.files_found:,} files ({pace.files / seconds:,.0f}/s)"]
     if pace.to_embed:

@@ -37,11 +37,8 @@ def run(args: argparse.Namespace) -> int:
         progress=render.Progress(),
     )
     if args.html:
-        try:
+        with render.writing(args.html):
             write_report(found, args.html)
-        except OSError as error:
-            message = f"{args.html} cannot be written: {(error.strerror or str(error)).lower()}."
-            raise UsageError(message, fix="Name a file in a folder that you may write to.") from error
         render.note(f"The report is in {args.html}.")
     render.result(args, shapes.ceiling_json(found), lambda: _show(found))
     return 0

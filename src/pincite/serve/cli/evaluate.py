@@ -59,27 +59,14 @@ def _show(measured: dict[str, Any]) -> None:
     render.say(f"{'metric':<18} {'mean':>6}   95 % interval{versus}")
     for metric, (low, high) in measured["intervals"].items():
         line = f"{metric:<18} {measured[metric]:.4f}   {low:.3f} to {high:.3f}"
-        render.say(line + _difference(against["differences"].get(metric)))
+        if one := against["differences"].get(metric):
+            line += f"   {one['difference']:+.4f} ({one['low']:+.3f} to {one['high']:+.3f}), p {one['p']:.3f}"
+            line += f": {one['verdict']}"
+        render.say(line)
     for problem in measured["unmeasured"]:
         render.say(f"Not measured: case {problem['case']}: {problem['source']}: {problem['problem']}")
-    if "baseline" in measured:
-        _show_baseline(measured["baseline"])
-
-
-def _difference(one: dict[str, Any] | None) -> str:
-    """Say by how much a metric differs, and whether that is shown."""
-    if one is None:
-        return ""
-    return f"   {one['difference']:+.4f} ({one['low']:+.3f} to {one['high']:+.3f}), p {one['p']:.3f}: {one['verdict']}"
-
-
-def _show_baseline(baseline: dict[str, Any]) -> None:
-    """Say what became of the baseline."""
-    if baseline["updated"]:
-        render.say(f"\nThe baseline {baseline['file']} is this run now.")
-    elif not baseline["worse"]:
-        render.say(f"\nNot worse than the baseline {baseline['file']}.")
-    else:
-        render.say(f"\nWorse than the baseline {baseline['file']}:")
-        for problem in baseline["worse"]:
-            render.say(f"  {problem}")
+    if baseline := measured.get("baseline"):
+        name = f"the baseline {baseline['file']}"
+        said = f"Worse than {name}:" if baseline["worse"] else f"Not worse than {name}."
+        said = f"This run is {name} now." if baseline["updated"] else said
+        render.say("\n  ".join((f"\n{said}", *baseline["worse"])))

@@ -31,17 +31,11 @@ def run(args: argparse.Namespace) -> int:
         keys.revoke(args.name)
         render.result(args, {"revoked": args.name}, lambda: render.say(f"Revoked {args.name}."))
     else:
-        token = keys.add(args.name, args.role, _grants(args.grant, args.role))
+        everything = EVERYTHING in args.grant or (args.role == "admin" and not args.grant)
+        token = keys.add(args.name, args.role, None if everything else args.grant)
         render.note("Keep this key; it cannot be shown again.")
         render.result(args, {"name": args.name, "key": token}, lambda: render.say(token))
     return 0
-
-
-def _grants(labels: list[str], role: str) -> list[str] | None:
-    """Give what was granted; None is everything."""
-    if not labels:
-        return None if role == "admin" else []
-    return None if EVERYTHING in labels else labels
 
 
 def _list(keys: Keys, args: argparse.Namespace) -> None:

@@ -38,14 +38,7 @@ _COMMON = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Args:
-        arguments: without the program's name; None takes those of the process.
-
-    Returns:
-        The exit code.
-    """
+    """Run the command line with these arguments, or with those of the process; give the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     render.prepare_streams()
     try:

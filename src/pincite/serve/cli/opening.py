@@ -48,17 +48,7 @@ def count(text: str) -> int:
 
 
 def argument(form: str, meaning: str, *, many: bool = False, **how: Any) -> Argument:
-    """Declare an argument for ``argparse``.
-
-    Args:
-        form: ``--name`` is a switch, ``--name METAVAR`` takes a value, ``name METAVAR`` stands alone.
-        meaning: what the help says; for an option that may be repeated it says so too.
-        many: an option may be repeated, and gives a list.
-        **how: anything else that ``add_argument`` takes.
-
-    Returns:
-        What ``add_argument`` takes.
-    """
+    """Declare an argument: ``--switch``, ``--option METAVAR`` or ``word METAVAR``; ``many`` may be repeated."""
     name, _, metavar = form.partition(" ")
     if many:
         how |= {"action": "append", "default": []}
@@ -120,17 +110,7 @@ def question_last() -> Iterator[None]:
 
 
 def filter_of(conditions: list[str]) -> Filter | None:
-    """Build a filter from ``--where`` conditions.
-
-    Args:
-        conditions: each FIELD, an operator, and a value; all of them must fit.
-
-    Returns:
-        The filter, None when there are no conditions.
-
-    Raises:
-        FilterError: a condition has no operator.
-    """
+    """Build a filter from ``--where`` conditions, all of which must fit; FilterError without an operator."""
     from pincite.store.filters import And
 
     parts = tuple(_condition(condition) for condition in conditions)

@@ -8,6 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import unquote
@@ -103,19 +104,16 @@ def counted(number: int, noun: str) -> str:
 
 
 def save(path: Path, data: bytes, *, new: bool = False) -> None:
-    """Write a file that a person asked for.
+    """Write a file that a person asked for; ``new`` leaves one that is there alone. UsageError if it cannot be."""
+    with writing(path), path.open("xb" if new else "wb") as file:
+        file.write(data)
 
-    Args:
-        path: where.
-        data: all of it.
-        new: leave a file that is there alone.
 
-    Raises:
-        UsageError: it cannot be written there.
-    """
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say that a file cannot be written, if it cannot."""
     try:
-        with path.open("xb" if new else "wb") as file:
-            file.write(data)
+        yield
     except OSError as failure:
         message = f"{path} cannot be written: {_reason(failure)}."
         raise UsageError(message, fix="Name a file that is not there yet, in a folder that is.") from failure

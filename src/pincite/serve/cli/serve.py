@@ -5,16 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pincite.errors import UsageError
 from pincite.serve.cli import render
 from pincite.serve.cli.opening import argument, open_library
-
-if TYPE_CHECKING:
-    import socket
-
-    from pincite.serve.keys import Keys
 
 ARGUMENTS = (
     argument("--host NAME", "where to listen (default: 127.0.0.1)", default="127.0.0.1"),
@@ -33,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from pincite.serve.http.app import create_app
     from pincite.serve.http.options import ServeOptions
-    from pincite.serve.http.run import address, listen, raise_file_limit, serve
+    from pincite.serve.http.run import address, is_loopback, listen, raise_file_limit, serve
+    from pincite.serve.keys import Keys
 
     options = ServeOptions(
         host=args.host,
@@ -46,7 +41,12 @@ def run(args: argparse.Namespace) -> int:
         footnotes=not args.no_footnotes,
     )
     with open_library(args) as library, listen(options.host, options.port) as opened:
-        keys = _keys(library.path, opened)
+        keys = Keys(library.path)
+        if not keys.needed() and not is_loopback(opened):
+            raise UsageError(
+                "Others would reach this server, and there are no keys.",
+                fix="Make one: pincite keys add NAME --role admin. Or leave --host away, to serve this machine alone.",
+            )
         app = create_app(library, keys=keys, options=options)
         raise_file_limit(options.connections + 256)
         url = address(opened, options.host)
@@ -57,17 +57,3 @@ def run(args: argparse.Namespace) -> int:
             webbrowser.open(url)
         serve(app, opened)
     return 0
-
-
-def _keys(library: Path, opened: socket.socket) -> Keys:
-    """Give the keys; without any, only this machine may reach the server."""
-    from pincite.serve.http.run import is_loopback
-    from pincite.serve.keys import Keys
-
-    keys = Keys(library)
-    if not keys.needed() and not is_loopback(opened):
-        raise UsageError(
-            "Others would reach this server, and there are no keys.",
-            fix="Make one with `pincite keys add NAME --role admin`, or leave --host away to serve this machine alone.",
-        )
-    return keys
