@@ -21,7 +21,7 @@ def spans(*texts):
 def test_a_claim_is_tied_to_the_span_that_shares_its_words():
     found = align("LoRA trains matrices.", spans(KV, LORA), terms=Terms())
     assert [span.text for span in found.spans] == [LORA]
-    assert found.covered == 1.0
+    assert found.nearby == 1.0
 
 
 def test_a_claim_of_two_facts_gets_two_spans():

@@ -101,7 +101,12 @@ def blended(
     if not past:
         return vector
     total = vector + sum(np.float32(part.vector) * embed(part.text) for part in past)
-    return (total / max(float(np.linalg.norm(total)), 1e-12)).astype(np.float32)
+    return unit(total)
+
+
+def unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Bring a vector to length 1; zeros stay zeros."""
+    return (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
 
 
 def joined(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pincite.errors import EmptyQuestion, UsageError
 from pincite.find.analyze import analyze_query
 from pincite.find.distinct import BEYOND, distinct
-from pincite.find.followup import Part, blended, joined
+from pincite.find.followup import Part, blended, joined, unit
 from pincite.find.fuse import fuse, weight_for
 from pincite.find.rerank import SECONDS, WINDOW, rerank
 from pincite.models.protocols import Encoder, Reranker
@@ -163,10 +163,11 @@ def _by_keyword(
         detail["terms_cut"] = len(terms) - MOST_TERMS
         kept = frozenset(terms[:MOST_TERMS])
         repeated = [term for term in repeated if term in kept]
-    found = store.keyword_candidates(repeated, candidates, where) if terms else []
-    return joined(
-        found, terms, past, languages, lambda more: store.keyword_candidates(more, candidates, where), candidates
-    )
+
+    def ask(wanted: list[str]) -> list[Candidate]:
+        return store.keyword_candidates(wanted, candidates, where) if wanted else []
+
+    return joined(ask(repeated), terms, past, languages, ask, candidates)
 
 
 def embed_question(question: str, encoder: Encoder, detail: dict[str, Scalar]) -> NDArray[np.float32]:
@@ -176,11 +177,9 @@ def embed_question(question: str, encoder: Encoder, detail: dict[str, Scalar]) -
     there are ("question_parts"), and how many characters of it were left out ("question_cut").
     """
     most = encoder.max_pieces
-    if len(question) <= most:  # a piece is at least one character
-        return _row(encoder.encode([question])[0])
-    starts = encoder.pieces.starts(question)
+    starts = encoder.pieces.starts(question) if len(question) > most else ()  # a piece is at least one character
     if len(starts) <= most:
-        return _row(encoder.encode([question])[0])
+        return unit(encoder.encode([question])[0])
     cuts = [int(start) for start in starts[::most]][: MOST_PARTS + 1]
     ends = [*cuts[1:], len(question)][:MOST_PARTS]
     parts = [within(question[a:b], encoder) for a, b in zip(cuts, ends, strict=False)]
@@ -188,7 +187,7 @@ def embed_question(question: str, encoder: Encoder, detail: dict[str, Scalar]) -
     cut = len(question[: ends[-1]]) - sum(map(len, parts)) + len(question) - ends[-1]
     if cut > cuts[0]:
         detail["question_cut"] = cut - cuts[0]
-    return _row(encoder.encode(parts).mean(axis=0))
+    return unit(encoder.encode(parts).mean(axis=0))
 
 
 def within(text: str, encoder: Encoder) -> str:
@@ -197,11 +196,6 @@ def within(text: str, encoder: Encoder) -> str:
         return text
     starts = encoder.pieces.starts(text)
     return text if len(starts) <= encoder.max_pieces else text[: int(starts[encoder.max_pieces])]
-
-
-def _row(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Bring a vector to length 1."""
-    return (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
 
 
 def _read(ranking: Ranking, store: Store, size: int) -> Iterator[Hit]:

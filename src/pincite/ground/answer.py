@@ -18,7 +18,7 @@ from pincite.ground.run import AnswerOptions, LazyVerifier, Run
 from pincite.ground.sufficiency import Sufficiency, judge
 from pincite.ground.telling import Telling
 from pincite.ground.verify import calibrated
-from pincite.models.protocols import Encoder, Form, Generator
+from pincite.models.protocols import Encoder, Form, GenerationOptions, Generator
 from pincite.types import Answer, DoneEvent, Event, EvidenceSet, Hit, Passage, TokenEvent, Trace
 
 LazyGenerator = Generator | Callable[[], Generator | None] | None
@@ -151,8 +151,9 @@ def _done(run: Run, gate: Sufficiency, text: str, generator: str, **rest: Any) -
 
 def _written(run: Run, evidence: EvidenceSet, model: Generator, telling: Telling) -> Coroutine[Event, None, str]:
     """Let the generator write, and tell claims as they are complete; give the draft, "" with a finding if it failed."""
-    aside, tokens = telling.quotes_first, run.how.answer_tokens
-    options = run.how.drafting(min(tokens, _ASIDE) if aside else tokens)
+    aside, how = telling.quotes_first, run.how
+    tokens = min(how.answer_tokens, _ASIDE) if aside else how.answer_tokens
+    options = GenerationOptions(tokens, how.temperature, how.seed, seconds=how.answer_seconds)
 
     def asked(form: Form) -> Prompt:
         policy = BRIEF if aside else f"{POLICY} {ASKED[form]}"

@@ -28,8 +28,7 @@ class Alignment:
 
     spans: tuple[Sentence, ...]
     cosine: float  # of the claim and the nearest span, -1 to 1; 0 without an encoder
-    covered: float  # share of the claim's terms in the spans together, 0 to 1
-    nearby: float = 0.0  # and in the dozen sentences that have most of them, cited or not
+    nearby: float  # share of the claim's terms in the dozen sentences that have most of them, cited or not, 0 to 1
 
 
 def align(
@@ -77,7 +76,7 @@ def align(
             break
         chosen.append(spans[following])
         covered |= spans[following].terms
-    return Alignment(tuple(chosen), near, coverage(wanted, covered), coverage(wanted, frozenset().union(*around)))
+    return Alignment(tuple(chosen), near, coverage(wanted, frozenset().union(*around)))
 
 
 def _gain(terms: frozenset[str], covered: frozenset[str], wanted: frozenset[str], hard: frozenset[str]) -> float:

@@ -42,7 +42,7 @@ def split_claims(text: str, longest: int = sys.maxsize) -> list[DraftClaim]:
     for start, end in sentences(text):
         moved = _markers_of_previous(text, start, end, spans[-1][1] if spans else -1)
         if moved > start:
-            spans[-1][1] = _trimmed(text, start, moved)
+            spans[-1][1] = trim(text, start, moved)[1]
             start = moved
         spans += _bounded(text, start, end, longest)
     ends = [0, *(end for _, end in spans)]
@@ -66,15 +66,10 @@ def _bounded(text: str, start: int, end: int, longest: int) -> Iterator[list[int
         space = max(text.rfind(mark, start + 1, start + longest) for mark in " \n\t")
         cut = space if space > 0 else grapheme_floor(text, start, start + longest)
         cut = cut if cut > start else start + longest
-        yield [start, _trimmed(text, start, cut)]
+        yield [start, trim(text, start, cut)[1]]
         start, _ = trim(text, cut, end)
     if start < end:
         yield [start, end]
-
-
-def _trimmed(text: str, start: int, end: int) -> int:
-    """Give the end without the space before it."""
-    return start + len(text[start:end].rstrip())
 
 
 def _claim(text: str, before: int, start: int, end: int) -> DraftClaim:

@@ -66,23 +66,20 @@ def assess(
             context=context,
             nearby=found.nearby,
         )
-        assessed.append(Assessed(claim, found, check))
-    if verifier is not None:
-        assessed = _judged(assessed, verifier)
-    return [_against(item, against, terms) for item in assessed]
+        assessed.append(_against(_judged(Assessed(claim, found, check), verifier), against, terms))
+    return assessed
 
 
-def _judged(assessed: Sequence[Assessed], verifier: Verifier) -> list[Assessed]:
-    """Let a verifier judge each claim that has spans and is not their very words, but none that is too long for it."""
-    told = list(assessed)
-    for index, item in enumerate(assessed):
-        if item.alignment.spans and item.check.support < 1.0:
-            try:
-                (judgement,) = verifier.judge([("\n".join(s.text for s in item.alignment.spans), item.claim.plain)])
-            except ModelLimit:
-                continue
-            told[index] = replace(item, check=judged(item.check, judgement))
-    return told
+def _judged(item: Assessed, verifier: Verifier | None) -> Assessed:
+    """Let a verifier judge a claim that has spans and is not their very words, unless it is too long for it."""
+    if verifier is None or not item.alignment.spans or item.check.support >= 1.0:
+        return item
+    source = "\n".join(span.text for span in item.alignment.spans)
+    try:
+        (judgement,) = verifier.judge([(source, item.claim.plain)])
+    except ModelLimit:
+        return item
+    return replace(item, check=judged(item.check, judgement))
 
 
 def quoted(quote: Sentence, against: Sequence[Sentence], terms: Terms) -> Assessed:

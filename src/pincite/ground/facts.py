@@ -30,11 +30,8 @@ _UNITS = (
     "gigabytes|tb terabyte terabytes|w watt watts|kw kilowatt kilowatts|mw megawatt megawatts|v volt volts|hz hertz"
 )
 _UNIT_OF = {alias: group.split()[0] for group in _UNITS.split("|") for alias in group.split()}
-_SCALES = {"hundred": 10**2, "thousand": 10**3, "k": 10**3, "million": 10**6, "mn": 10**6} | {
-    "billion": 10**9,
-    "bn": 10**9,
-    "trillion": 10**12,
-}
+_SCALES = {"hundred": 10**2} | dict.fromkeys(("thousand", "k"), 10**3) | dict.fromkeys(("million", "mn"), 10**6)
+_SCALES |= dict.fromkeys(("billion", "bn"), 10**9) | {"trillion": 10**12}
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -254,7 +251,14 @@ _QUANTIFIERS = {
     "at least": r"at least|more than|over|above|exceed(?:s|ed|ing)?|minimum(?: of)?|greater than",
     "at most": r"at most|less than|fewer than|under|below|up to|maximum(?: of)?|within",
 }
-_QUANTIFIER = {name: regex.compile(rf"\b(?:{words})\b", regex.IGNORECASE) for name, words in _QUANTIFIERS.items()}
+
+
+def _any_of(words: str) -> regex.Pattern[str]:
+    """Make a pattern for whole words, whatever their case."""
+    return regex.compile(rf"\b(?:{words})\b", regex.IGNORECASE)
+
+
+_QUANTIFIER = {name: _any_of(words) for name, words in _QUANTIFIERS.items()}
 _BOUNDS = ("at least", "at most")
 
 
@@ -291,12 +295,7 @@ _OPPOSITES = [
     (r"true|correct", r"false|incorrect|wrong"),
 ]
 _OPPOSITE = [
-    pair
-    for one, other in _OPPOSITES
-    for left, right in ((one, other), (other, one))
-    for pair in [
-        (regex.compile(rf"\b(?:{left})\b", regex.IGNORECASE), regex.compile(rf"\b(?:{right})\b", regex.IGNORECASE))
-    ]
+    (_any_of(left), _any_of(right)) for one, other in _OPPOSITES for left, right in ((one, other), (other, one))
 ]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pincite.generate.relevance import Terms
-from pincite.models.protocols import Encoder, GenerationOptions, Verifier
+from pincite.models.protocols import Encoder, Verifier
 from pincite.types import Finding, Hit, Scalar, Stage
 
 LazyVerifier = Verifier | Callable[[], Verifier | None] | None
@@ -35,10 +35,6 @@ class AnswerOptions:
     strictness: float = 0.5  # of the gate, 0 to 1; see ``sufficiency.judge``
     temperature: float = 0.0  # of the draft; 0 writes the likeliest text
     seed: int = 0
-
-    def drafting(self, tokens: int) -> GenerationOptions:
-        """Say how the draft is written."""
-        return GenerationOptions(tokens, self.temperature, self.seed, seconds=self.answer_seconds)
 
     def always_quotes(self, name: str) -> bool:
         """Tell whether quotes go with whatever this model writes."""

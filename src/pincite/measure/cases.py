@@ -68,14 +68,7 @@ class Dataset:
         return self.folder.resolve().name
 
     def documents(self) -> Iterator[Row]:
-        """Read the corpus row by row.
-
-        Returns:
-            Rows in the order of the file.
-
-        Raises:
-            UsageError: a row is malformed, or its id was there before; the message names file and line.
-        """
+        """Read the corpus row by row; UsageError names file and line if one is malformed or its id was there before."""
         return _rows(self.folder / "corpus.jsonl")
 
 
@@ -164,7 +157,11 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write a file of cases whole or not at all; UsageError if it cannot be written."""
-    text = "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
+    write_whole(path, "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all; UsageError if it cannot be written."""
     new = path.with_name(f"{path.name}.new")
     try:
         new.write_text(text, encoding="utf-8")

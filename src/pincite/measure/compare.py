@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.errors import PathMissing, UsageError
+from pincite.measure.cases import write_whole
 from pincite.types import Mode
 
 RESAMPLES = 5_000
@@ -172,12 +173,7 @@ def _same_cases(run: Run, other: Run) -> Run:
 
 def save_run(run: Run, path: Path) -> None:
     """Write a run as JSON, for ``load_run``; UsageError if the file cannot be written."""
-    try:
-        path.write_text(
-            json.dumps({"pincite_run": 1, **asdict(run)}, indent=1, sort_keys=True) + "\n", encoding="utf-8"
-        )
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", fix="Name another file.") from error
+    write_whole(path, json.dumps({"pincite_run": 1, **asdict(run)}, indent=1, sort_keys=True) + "\n")
 
 
 def load_run(path: Path) -> Run:

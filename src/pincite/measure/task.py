@@ -28,20 +28,11 @@ class Task:
 
 
 def task_of(cases: Cases, store: Store, *, drafts: bool = False, limit: int | None = None) -> Task:
-    """Look up the gold of cases in a library.
+    """Look up the gold of cases in a library that holds the documents, of the first ``limit`` questions if asked so.
 
-    Args:
-        cases: what to ask. A case that nobody accepted is left out, and so is one without gold.
-        store: holds the documents.
-        drafts: take drafts too; rejected cases never count.
-        limit: take only so many questions, the first ones.
-
-    Returns:
-        The task. A case of which the library lacks a source is no question of it but a problem; one whose quote its
-        source lacks counts for the retrieval metrics only, and is a problem too.
-
-    Raises:
-        UsageError: no case can be measured.
+    A case that nobody accepted is left out (drafts, if wanted, are taken), and so is one without gold. A case of which
+    the library lacks a source is no question of the task but a problem; one whose quote its source lacks counts for the
+    retrieval metrics only, and is a problem too. UsageError if no case can be measured.
     """
     dataset = cases.dataset
     name_of = (lambda row: row_uri(cases.name, row)) if dataset else (lambda source: uri_named(store, source))
