@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +49,58 @@ def test_a_page_shows_the_quoted_words_boxed(server: Server, visit) -> None:
     page.locator(".page-image").last.scroll_into_view_if_needed()
     page.locator(".page-image img").nth(2).wait_for()
     opened.innocent()
+
+
+def test_a_document_is_asked_by_the_name_that_is_shown(server: Server, visit) -> None:
+    """An upload is kept under a safe form of its name; what people see and type is the name itself."""
+    server.add({"papers/yearly_report (final).md": "The harvest of last year was 41 tonnes of barley.\n"})
+    opened = visit(server.url)
+    page = opened.go("/library")
+    page.get_by_role("link", name="yearly_report (final)").click()
+    page.get_by_role("link", name="Ask about it").click()
+    page.locator(".tune", has_text="In “yearly_report (final).md”").wait_for()
+    turn = ask(page, "How large was the harvest?")
+    assert "41 tonnes" in turn.locator(".sentences").inner_text()
+    turn.get_by_role("button", name="Why this answer?").click()
+    side = page.locator("#side")
+    side.get_by_role("button", name="Why not…?").click()
+    side.get_by_label("Document", exact=True).fill("yearly_report (final).md")
+    side.get_by_role("button", name="Find out").click()
+    side.locator(".way .passed").first.wait_for()
+    assert side.locator(".way .lost", has_text="in the library").count() == 0
+    opened.innocent()
+
+
+def test_of_a_page_inside_an_archive_there_is_no_picture(server: Server, visit) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("tides-packed.pdf", SMALL_PDF.read_bytes())
+    server.add({"box.zip": packed.getvalue()})
+    inside = next(one for one in server.documents() if one["name"] == "box.zip/tides-packed.pdf")
+    opened = visit(server.url)
+    page = opened.go(f"/library/{inside['id']}")
+    page.get_by_role("button", name="Pages", exact=True).click()
+    notice = page.locator(".page-image .notice").first
+    notice.wait_for()
+    assert "There is no picture of this page." in notice.inner_text()
+    assert notice.get_by_role("button").count() == 0  # trying again would not help
+    page.get_by_role("button", name="Text", exact=True).click()
+    page.locator(".reader .text", has_text="Moon").wait_for()
+
+
+def test_pasted_files_are_taken_in(server: Server, visit) -> None:
+    opened = visit(server.url)
+    page = opened.go("/")
+    page.locator("#question").wait_for()
+    page.evaluate("""() => {
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add(new File(["The well is 30 metres deep."], "well.md"));
+        document.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }""")
+    page.locator(".batch", has_text="1 added.").wait_for(timeout=60_000)
+    page.get_by_role("link", name="well", exact=True).wait_for()
+    page.get_by_role("button", name="Ask about them").click()
+    page.locator("#question").wait_for()
 
 
 def test_a_file_that_was_mended_is_taken_in_by_trying_again(server: Server, visit, tmp_path: Path) -> None:

@@ -86,6 +86,41 @@ def test_sizes_times_and_names(run: Any) -> None:
     assert run("text.js", "(m) => m.fileName('file:///a/50%.md')") == "50%.md"
 
 
+@pytest.mark.parametrize(
+    ("text", "wraps"),
+    [
+        ("The rent is due on the third working day of each month, and\nthe deposit is paid back.", [58]),
+        ("The rent is due on the third working day of each month, and\n\nthe deposit is paid back.", []),
+        ("The rent is due on the third working day of each month, and\n- the deposit\n2. the notice", []),
+        ("The rent is due on the third working day of each month, and\n1975 was long ago.", [58]),
+        ("A short line\nstays a line.", []),
+    ],
+)
+def test_a_break_that_only_wraps_a_line_stays_one_character(run: Any, text: str, wraps: list[int]) -> None:
+    """Whatever pieces are asked for, together they are the text, and the same breaks are shown as spaces."""
+    shown = """(m, text, at) => {
+        const flow = m.flowing(text);
+        const node = m.el("p", flow(0, at), flow(at, text.length));
+        const soft = [...node.childNodes].map((one, n, all) => one.className !== "soft" ? -1
+            : all.slice(0, n).reduce((sum, before) => sum + before.textContent.length, 0));
+        return [node.textContent, soft.filter((at) => at >= 0)];
+    }"""
+    for at in range(len(text) + 1):
+        assert run("dom.js", shown, text, at) == [text, [wrap + 1 for wrap in wraps]]
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("file:///library/uploads/2d7d/the%20plan.md tells a model what to do.", "the plan.md tells a model what to do."),
+        ("It differs from file:///docs/a.md.", "It differs from a.md."),
+        ("Nothing was found.", "Nothing was found."),
+    ],
+)
+def test_what_the_server_reports_calls_files_by_their_names(run: Any, message: str, said: str) -> None:
+    assert run("text.js", "(m, message) => m.told({ message })", message) == said
+
+
 # --- Markdown
 
 

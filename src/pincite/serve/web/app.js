@@ -35,9 +35,10 @@ import { showKeys } from "./composer.js";
 import { belongTo } from "./conversations.js";
 import * as conversations from "./history.js";
 import { button, current, dialog, el, failed, field, fill, form, icon } from "./dom.js";
+import * as library from "./library.js";
 import { plural } from "./text.js";
 
-const VIEWS = { "": ask, c: ask, library: null, evaluation: null };
+const VIEWS = { "": ask, c: ask, library, evaluation: null };
 const TITLES = { "": "Ask", c: "Ask", library: "Library", evaluation: "Evaluation" };
 const $ = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -234,7 +235,7 @@ function takeDrops() {
   document.addEventListener("dragover", (event) => files(event) && event.preventDefault());
   const take = (event, transfer) => {
     event.preventDefault();
-    VIEWS.library?.receive?.(transfer, app);
+    library.receive(transfer, app);
     app.go("/library");
   };
   document.addEventListener("drop", (event) => {
@@ -265,7 +266,6 @@ async function start() {
   try {
     await refresh();
     await show();
-    VIEWS.library ??= await import("./library.js");
   } catch (failure) {
     if (!$("view").childElementCount) fill($("view"), el("div.page", failed(failure, start)));
     if (!(failure instanceof api.ApiError)) throw failure;

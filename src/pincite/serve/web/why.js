@@ -71,7 +71,7 @@ function stages(trace) {
         const [name, words] = STAGES[stage.name] || [stage.name, () => ""];
         return el(
           "li",
-          el("span", el("span.stage-name", { text: name }), el("span.small.muted", { text: ` ${words(stage)}` })),
+          el("span", el("span.stage-name", { text: name }), words(stage) && el("span.small.muted", { text: ` · ${words(stage)}` })),
           el("span.stage-time.small.muted", { text: duration(stage.seconds) }),
           stage.seconds > most / 50 && el("span.spent", { "aria-hidden": "true", style: { width: `${(100 * stage.seconds) / most}%` } }),
         );
@@ -92,7 +92,7 @@ const quotes = (list, most, more = () => "") =>
       ),
     ),
   );
-const scored = (item) => ` · ${item.score.toFixed(2)}`;
+const scored = (item) => ` · score ${item.score.toFixed(2)}`;
 
 /** What went to the model, and what was relevant and did not fit. */
 function cut(answer) {
@@ -149,6 +149,7 @@ function candidate(hit, lists, cited, given, went) {
         el("span.name", { dir: "auto", text: documentName(hit) }),
         el("span.where.small.muted", { text: hit.page ? `page ${hit.page}` : `line ${hit.line_from}` }),
         use,
+        el("span.glimpse.small.muted", { dir: "auto", text: snippet(hit.text, 120) }),
       ),
       el("p.small.muted", { dir: "auto", text: placeOf(hit) }),
       el("p.small", { text: places.join(" · ") }),
