@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -500,3 +502,35 @@ def test_streams_that_are_full_or_closed(
     assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran.stderr
     assert out in ran.stdout and bool(out) == bool(ran.stdout)
     assert err in ran.stderr
+
+
+def test_with_json_stdout_holds_documented_json_only(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("A KV cache stores keys. Bananas are blue.")
+    (tmp_path / "cases.jsonl").write_text('{"question": "What is scaled?", "source": "notes/temperature.md"}\n')
+    documented = set(re.findall(r'"([a-z_@0-9]+)"', (ROOT / "docs" / "reference" / "json.md").read_text()))
+    for words in (
+        *("add notes", "search weights", "search --explain weights", "ask notes Which?", "ask --stream logits", "list"),
+        *(
+            "show notes/lora.md",
+            "label notes/lora.md hr",
+            "label",
+            "check text.txt",
+            "why logits --document notes/lora.md",
+        ),
+        *(
+            "evaluate cases.jsonl",
+            "evaluate cases.jsonl --against keyword",
+            "ceiling cases.jsonl",
+            "cases make new.jsonl",
+        ),
+        *("cases review new.jsonl", "models list", "doctor", "config", "config limit", "keys add anna", "keys list"),
+        *("keys revoke anna", "remove notes/lora.md", "nosuch", "show nosuch"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        main([*words.split(), "--json", "--timing"])
+        printed = lines(capsys)
+        assert printed, words
+        assert {key for line in printed for key in line} <= documented, words

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import io
 import re
 import sys
 from collections.abc import Iterator
@@ -55,8 +54,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(prompt: str) -> Iterator[str]:
     """Give what the person types, with a history of lines where the terminal has one, or the lines of a pipe."""
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")
     live = sys.stdin.isatty()
     if live and importlib.util.find_spec("readline"):
         importlib.import_module("readline")  # being imported is enough: input() then edits lines

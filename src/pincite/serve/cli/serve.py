@@ -50,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
         app = create_app(library, keys=keys, options=options)
         raise_file_limit(options.connections + 256)
         url = address(opened, options.host)
-        render.say(f"Pincite serves {library.path} at {url}")
+        said = f"Pincite serves {library.path} at {url}"
+        render.result(args, {"library": str(library.path), "url": url}, lambda: render.say(said))
         if args.open and sys.stdout.isatty():
             import webbrowser
 
