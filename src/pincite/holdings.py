@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from pathlib import Path
 
+from pincite.access import OWNER
 from pincite.build.roots import uri_named
 from pincite.errors import NotInLibrary, SourceError
 from pincite.reports import After, Counts, Listing
@@ -17,14 +18,19 @@ class Holdings(Uploading):
     """What the library holds. ``Library`` adds the questions."""
 
     def uri(self, target: str | Path) -> str:
-        """Give the URI that a URI, a document's id or a path stands for; it need not be in the library."""
-        return uri_named(self.store, target)
+        """Give the URI that a URI, a document's id or a path stands for; it need not be in the library.
+
+        A relative path is one of the person at the machine: to others it would tell in which folder the program runs.
+        """
+        name = str(target)
+        is_relative = not Path(name).is_absolute() and "://" not in name and self.store.source(name) is None
+        return name if is_relative and self.principal is not OWNER else uri_named(self.store, target)
 
     def list(self, target: str | Path | None = None) -> builtins.list[SourceRecord]:
         """List the sources, or those at or below a path or URI, by URI."""
         if target is None:
             return builtins.list(self.store.sources())
-        uri = uri_named(self.store, target).rstrip("/")
+        uri = self.uri(target).rstrip("/")
         return [
             r for r in self.store.sources(uri) if r.source.uri == uri or r.source.uri.startswith((uri + "/", uri + "!"))
         ]
@@ -61,7 +67,7 @@ class Holdings(Uploading):
         Raises:
             NotInLibrary: no such document or version.
         """
-        return self.store.document(uri_named(self.store, target), version)
+        return self.store.document(self.uri(target), version)
 
     def passage(self, passage_id: str) -> Passage:
         """Give a current passage.
@@ -75,7 +81,7 @@ class Holdings(Uploading):
         Raises:
             NotInLibrary: no such passage now.
         """
-        uri = uri_named(self.store, passage_id.partition("@")[0])
+        uri = self.uri(passage_id.partition("@")[0])
         for passage in self.store.passages_of(uri):
             if passage.id == passage_id:
                 return passage
@@ -95,7 +101,7 @@ class Holdings(Uploading):
 
     def record(self, target: str | Path) -> SourceRecord:
         """Give what the catalogue says of a source, readable or not; NotInLibrary if there is none."""
-        record = self.store.source(uri_named(self.store, target))
+        record = self.store.source(self.uri(target))
         if record is None:
             raise NotInLibrary(f"The library does not hold {target}.", fix="`pincite list` shows what it holds.")
         return record

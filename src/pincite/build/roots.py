@@ -24,7 +24,7 @@ def paths_of(paths: Paths) -> list[Path]:
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if "" in given:  # it would stand for the folder that we are in
         raise UsageError("A path is empty.", fix="Name a file or a folder; '.' is the folder that you are in.")
-    return [absolute(Path(path).expanduser()) for path in given]
+    return [absolute(Path(os.path.expanduser(path))) for path in given]  # noqa: PTH111 - the other raises for "~nobody"
 
 
 def uri_named(store: Store, target: str | Path) -> str:

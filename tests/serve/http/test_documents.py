@@ -325,6 +325,27 @@ def test_row_03_holders_of_keys_add_only_what_lies_in_the_roots(
         assert job["summary"] == {"indexed": 1, "skipped": 1}
 
 
+@pytest.mark.parametrize(
+    "path", ["~nobody-of-this-name/x", "/" + "a" * 4_000, "/" + "a/" * 2_000, "loop/x", "a\0b", "."]
+)
+def test_a_path_that_leads_nowhere_is_refused(serve, library: Library, tmp_path: Path, path: str) -> None:
+    """Paths that Python's own functions raise for: an unknown home, names that are too long, links in a circle."""
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    path = str(tmp_path / path) if path.startswith("loop") else path
+    keys = Keys(library.path)
+    for given in (None, keys):
+        headers = {"authorization": f"Bearer {keys.add('all', 'admin', None)}"} if given else {}
+        address = serve(keys=given, roots=(tmp_path,))
+        with httpx.Client(base_url=address, timeout=20, headers=headers) as client:
+            for route in ("/v1/documents", "/v1/watch"):
+                answer = client.post(route, json={"path": path})
+                assert answer.status_code in (202, 400, 403, 404), answer.text
+                assert answer.status_code != 202 or finished(client, answer)["state"] == "failed"
+            why = client.post("/v1/why", json={"question": "x", "target": path})
+            assert why.status_code == 200
+            assert given is None or path.startswith("/") or why.json()["uri"] == path, "not where the server runs"
+
+
 def test_pages_of_the_web_are_added_only_if_the_server_may(serve, library: Library, monkeypatch) -> None:
     monkeypatch.setattr(library, "settings", replace(library.settings, offline=False))
     here = partial(fetch_url, allow=lambda address: True, resolve=lambda host, port: ["127.0.0.1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import time
 from collections.abc import Iterator
@@ -162,6 +163,15 @@ def test_requests_from_another_site_are_refused(client: httpx.Client, site: str)
 def test_what_a_form_can_send_is_refused(client: httpx.Client, kind: str) -> None:
     sent = client.post("/v1/search", content=b'{"question": "x"}', headers={"content-type": kind})
     assert sent.status_code == 415
+
+
+def test_a_compressed_body_is_refused_by_its_name(client: httpx.Client) -> None:
+    packed = {
+        "content": gzip.compress(b'{"question": "x"}'),
+        "headers": {"content-type": "application/json", "content-encoding": "gzip"},
+    }
+    sent = client.post("/v1/search", **packed)
+    assert (sent.status_code, sent.json()["error"]["message"]) == (415, "The body must not be compressed.")
 
 
 def test_every_answer_tells_the_browser_to_be_careful(client: httpx.Client) -> None:

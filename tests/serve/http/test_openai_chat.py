@@ -255,7 +255,7 @@ def test_the_client_raises_its_own_errors(serve: Serve, chat: openai.OpenAI, lib
         keys.revoke("someone")
         with pytest.raises(openai.AuthenticationError):
             known.chat.completions.create(**ASKED)
-    with openai.OpenAI(base_url=serve(asks=1, queue=-1) + "v1", api_key="none", max_retries=0) as crowded:
+    with openai.OpenAI(base_url=serve(asks=0, queue=0) + "v1", api_key="none", max_retries=0) as crowded:
         with pytest.raises(openai.RateLimitError) as busy:
             crowded.chat.completions.create(**ASKED)
         assert busy.value.response.headers["retry-after"]

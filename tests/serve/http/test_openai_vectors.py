@@ -49,7 +49,7 @@ def test_embeddings_are_those_of_the_library_in_both_forms(api: openai.OpenAI, c
     assert np.array_equal(np.array([row.embedding for row in reply.data], dtype=np.float32), wanted)
     assert [row.index for row in reply.data] == [0, 1, 2]
     assert reply.usage.prompt_tokens == sum(HashEncoder.pieces.count(text) for text in TEXTS)
-    plain = api.embeddings.create(model="hash", input=TEXTS, encoding_format="float", dimensions=64)
+    plain = api.embeddings.create(model="its-owner/hash", input=TEXTS, encoding_format="float", dimensions=64)
     assert np.allclose([row.embedding for row in plain.data], wanted)
     raw = client.post("/v1/embeddings", json={"model": "hash", "input": TEXTS[0], "encoding_format": "base64"}).json()
     assert np.array_equal(np.frombuffer(base64.b64decode(raw["data"][0]["embedding"]), "<f4"), wanted[0])

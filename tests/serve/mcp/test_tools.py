@@ -57,6 +57,22 @@ def test_search_gives_passages_that_can_be_cited_and_read(library: pincite.Libra
     assert document.structured_content["next_start"] is None
 
 
+@pytest.mark.parametrize("target", ["~nobody-of-this-name/x", "/" + "a" * 5_000, "\0", "a/../b", "a@b:c"])
+def test_a_target_that_leads_nowhere_is_not_there(library: pincite.Library, target: str) -> None:
+    calls = (
+        ("read", {"target": target}),
+        ("why", {"question": QUESTION, "target": target}),
+        ("list", {"target": target}),
+    )
+    read, why, listed = talk(client(library), *calls)
+    assert (read.is_error and "does not hold" in text_of(read)) or "no passage" in text_of(read)
+    assert why.structured_content["stage"] == "document_missing"
+    assert listed.structured_content["total"] == 0
+    stranger = library.seen_by(pincite.access.Principal("stranger", "reader", None))
+    for answer in talk(client(stranger), *calls):
+        assert str(Path.cwd()) not in text_of(answer), "where the server runs is nobody's business"
+
+
 def test_search_keeps_to_the_filter(library: pincite.Library) -> None:
     [found] = talk(client(library), ("search", {"question": QUESTION, "where": ["path~*lora*"]}))
     assert [Path(hit["uri"]).name for hit in found.structured_content["hits"]] == ["lora.md"]

@@ -28,6 +28,7 @@ from pincite.serve.http.options import ServeOptions
 from pincite.serve.http.requests import Body
 from pincite.serve.http.uploads import received
 from pincite.serve.http.work import run
+from pincite.serve.places import permitted
 
 router = APIRouter(tags=["documents"], dependencies=[reading])
 _ID = re.compile(r"[0-9a-f]{12}")
@@ -187,35 +188,14 @@ def _adding(body: Add, library: Library, principal: Principal, options: ServeOpt
         if not options.allow_urls:
             raise Refusal(403, "not_allowed", "This server fetches nothing from the web.", "Upload the document.")
         return Job("add", url, principal, lambda job: every(library.adding_url(url), job, library))
-    path = permitted(str(body.path), principal, options)
+    path = permitted(str(body.path), roots_of(principal, options))
     name = str(body.path)
     return Job("add", name, principal, lambda job: every(library.adding(path, tell=job.tell), job, library))
 
 
-def permitted(path: str, principal: Principal, options: ServeOptions) -> Path:
-    """Give the place that a path of the server leads to, if it may be added.
-
-    Args:
-        path: absolute.
-        principal: who asks. The person at the machine may name any path.
-        options: the folders that others may name paths in.
-
-    Returns:
-        The path; for others without links on its way.
-
-    Raises:
-        Refusal: it may not, or is not absolute.
-    """
-    named = Path(path).expanduser() if path.startswith("~") and principal is OWNER else Path(path)
-    if "\0" in path or not named.is_absolute():
-        raise Refusal(400, "bad_request", "The path is not absolute.", "Give the whole path, from its root.")
-    if principal is OWNER:
-        return named
-    place = named.resolve()
-    if not any(place.is_relative_to(root.resolve()) for root in options.roots):
-        fix = "Upload the files, or let the server be started with --root."
-        raise Refusal(403, "not_allowed", "Paths there may not be added.", fix)
-    return place
+def roots_of(principal: Principal, options: ServeOptions) -> tuple[Path, ...] | None:
+    """Give the folders in which a caller may name paths; None for the person at the machine."""
+    return None if principal is OWNER else options.roots
 
 
 @router.get("/v1/documents/{document_id}")

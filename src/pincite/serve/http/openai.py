@@ -84,6 +84,13 @@ def models_of(library: Library) -> dict[str, str]:
     return kinds | ({name: "rerank"} if name not in ("", "none") else {})
 
 
+def kind_of(name: str, library: Library) -> str | None:
+    """Tell what a model is for; its name may be given with or without its owner, as hubs write it."""
+    kinds = models_of(library)
+    short = {known.rpartition("/")[2]: kind for known, kind in kinds.items()}
+    return kinds.get(name) or short.get(name.rpartition("/")[2])
+
+
 def no_model(name: str, kind: str, library: Library) -> Wrong:
     """Say that a model is not there, or is for something else."""
     fitting = [model for model, does in models_of(library).items() if does == kind]
@@ -112,7 +119,7 @@ def models(library: Seen) -> dict[str, Any]:
 @router.get("/v1/models/{name:path}")
 def model(name: str, library: Seen) -> dict[str, Any]:
     """Describe one model."""
-    kind = models_of(library).get(name)
+    kind = kind_of(name, library)
     if kind is None:
         raise Wrong("model", f"There is no model {name!r}.", "See /v1/models.", status=404, code="model_not_found")
     return _model_json(name, kind)

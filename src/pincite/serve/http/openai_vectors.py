@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from pincite.library import Library
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import reading
-from pincite.serve.http.openai import Route, Wrong, models_of, no_model
+from pincite.serve.http.openai import Route, Wrong, kind_of, no_model
 from pincite.serve.http.openai_requests import Embeddings, Rerank
 from pincite.serve.http.work import run
 
@@ -30,7 +30,7 @@ async def embed(request: Request, body: Embeddings, library: Seen) -> dict[str, 
 @router.post("/v1/rerank")
 async def rerank(request: Request, body: Rerank, library: Seen) -> dict[str, Any]:
     """Order documents by the configured reranker, or by the cosine of the encoder's vectors if there is none."""
-    if body.model is not None and models_of(library).get(body.model) not in ("rerank", "embeddings"):
+    if body.model is not None and kind_of(body.model, library) not in ("rerank", "embeddings"):
         raise no_model(body.model, "rerank", library)
     return await run(request, lambda: _ranked(body, library))
 
@@ -38,7 +38,7 @@ async def rerank(request: Request, body: Rerank, library: Seen) -> dict[str, Any
 def _embedded(body: Embeddings, texts: list[str], library: Library) -> dict[str, Any]:
     """Embed."""
     encoder = library.models.encoder()
-    if body.model not in (encoder.name, library.settings.encoder):
+    if body.model != library.settings.encoder and kind_of(body.model, library) != "embeddings":
         raise no_model(body.model, "embeddings", library)
     if body.dimensions not in (None, encoder.dimension):
         message = f"{encoder.name} has {encoder.dimension} dimensions."
@@ -79,7 +79,7 @@ def _ranked(body: Rerank, library: Library) -> dict[str, Any]:
     """Score and order; ties are broken by place."""
     texts = body.texts()
     reranker = library.models.reranker()
-    by = reranker if reranker is not None and body.model in (None, reranker.name, library.settings.reranker) else None
+    by = reranker if body.model is None or kind_of(body.model, library) == "rerank" else None
     model: Any = library.models.encoder() if by is None else by
     scores = _cosines(model, body.query, texts) if by is None else by.score(body.query, texts)
     order = sorted(range(len(texts)), key=lambda index: (-float(scores[index]), index))

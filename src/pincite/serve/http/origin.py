@@ -108,6 +108,8 @@ def _check_change(headers: Headers, *, by_browser: bool) -> None:
         raise Refusal(
             415, "unsupported_media_type", "The body must be JSON.", "Send the header Content-Type: application/json."
         )
+    if headers.get("content-encoding", "identity") != "identity":
+        raise Refusal(415, "unsupported_media_type", "The body must not be compressed.", "Send it as it is.")
     if by_browser and headers.get("x-pincite") != "1" and "authorization" not in headers:
         raise Refusal(403, "header_missing", "A browser must say that it is our page.", "Send the header X-Pincite: 1.")
 

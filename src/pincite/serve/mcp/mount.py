@@ -16,9 +16,10 @@ from fastapi import FastAPI, Request
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from pincite.access import OWNER, Principal
+from pincite.access import Principal
 from pincite.errors import UsageError
 from pincite.serve.http.audit import audit
+from pincite.serve.http.documents import roots_of
 from pincite.serve.http.errors import Refusal
 from pincite.serve.http.limits import Gate
 from pincite.serve.http.work import still_served
@@ -117,7 +118,7 @@ def _caller(app: FastAPI, context: Any) -> Caller:
     from pincite.serve.mcp.tools import Call, tools
 
     principal: Principal = context.request.state.principal
-    options, roots = app.state.options, None if principal is OWNER else app.state.options.roots
+    options, roots = app.state.options, roots_of(principal, app.state.options)
     writes = principal.may("editor") and not options.read_only and roots != ()
     call = Call(app.state.library.seen_by(principal), roots)
     request = context.request

@@ -15,6 +15,7 @@ from pincite.reports import AddReport, SourceReport
 from pincite.serve import shapes as contract
 from pincite.serve.cli.opening import filter_of
 from pincite.serve.mcp import shapes, words
+from pincite.serve.places import permitted
 from pincite.stop import check_stop
 from pincite.types import Document
 
@@ -120,7 +121,7 @@ def _list(call: Call, args: shapes.ListArguments) -> dict[str, Any]:
 
 def _add(call: Call, args: shapes.AddArguments) -> dict[str, Any]:
     """Add what may be added; what is committed when the call is cancelled stays."""
-    paths = [_permitted(path, call.roots) for path in args.paths]
+    paths = [permitted(path, call.roots) for path in args.paths]
     sources: list[SourceReport] = []
     with closing(call.library.adding(paths)) as reports:  # type: ignore[type-var]
         for report in reports:
@@ -132,19 +133,6 @@ def _add(call: Call, args: shapes.AddArguments) -> dict[str, Any]:
         "left_out": len(told[_SHOWN:]),
         "summary": AddReport(tuple(sources)).summary,
     }
-
-
-def _permitted(path: str, roots: Sequence[Path] | None) -> Path:
-    """Give the place of a path, links followed if there are roots; UsageError if it may not be added."""
-    if "\0" in path or not Path(path).is_absolute():
-        raise UsageError(f"{path!r} is not an absolute path.", fix="Name the whole path.")
-    if roots is None:
-        return Path(path)
-    place = Path(path).resolve()
-    if not any(place.is_relative_to(root.resolve()) for root in roots):
-        allowed = ", ".join(map(str, roots)) or "none"
-        raise UsageError(f"{path} may not be added here.", fix=f"Name something below one of these: {allowed}.")
-    return place
 
 
 _TOOLS = (
