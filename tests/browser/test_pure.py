@@ -112,7 +112,10 @@ def test_a_break_that_only_wraps_a_line_stays_one_character(run: Any, text: str,
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("file:///library/uploads/2d7d/the%20plan.md tells a model what to do.", "the plan.md tells a model what to do."),
+        (
+            "file:///library/uploads/2d7d/the%20plan.md tells a model what to do.",
+            "the plan.md tells a model what to do.",
+        ),
         ("It differs from file:///docs/a.md.", "It differs from a.md."),
         ("Nothing was found.", "Nothing was found."),
     ],
