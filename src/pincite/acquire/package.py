@@ -84,10 +84,6 @@ class Package:
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._known
 
-    def names(self, start: str) -> list[str]:
-        """List the members whose names begin so, sorted."""
-        return sorted(member.filename for member in self.members if member.filename.startswith(start))
-
     def read(self, member: str | zipfile.ZipInfo) -> bytes:
         """Give the bytes of a member (or of a name, in any case); SourceError when that is not possible or too much."""
         name = member if isinstance(member, str) else member.filename

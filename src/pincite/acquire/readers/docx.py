@@ -8,7 +8,7 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.docx_styles import Numbering, Style, read_styles
 from pincite.acquire.readers.dom import Piece, assembled, join, list_line, rows_text
 from pincite.acquire.readers.ooxml import Parts, graphic_pieces, is_on
-from pincite.acquire.readers.xml import attribute, child, descendants, local, number, text_of, value_of
+from pincite.acquire.readers.xml import attribute, child, children, descendants, local, number, text_of, value_of
 from pincite.types import Reading
 
 _DELETED = frozenset({"del", "moveFrom"})
@@ -148,15 +148,21 @@ class _Walk:
         texts = []
         for cell in cells:
             merged = child(cell, "tcPr", "vMerge") is not None and value_of(cell, "tcPr", "vMerge") != "restart"
-            texts.append("" if merged else self._cell(cell))
+            inner = [] if merged else self._apart(cell)
+            texts.append(" ".join(" ".join(piece.label or piece.text for piece in inner).split()))
             texts += [""] * min(63, number(value_of(cell, "tcPr", "gridSpan"), 1) - 1)
         return texts
 
-    def _cell(self, cell: Any) -> str:
+    def _apart(self, node: Any) -> list[Piece]:
+        """Give the pieces inside an element without adding them."""
         outer, self.pieces = self.pieces, []
-        self.blocks(cell)
+        self.blocks(node)
         inner, self.pieces = self.pieces, outer
-        return " ".join(" ".join(piece.label or piece.text for piece in inner).split())
+        return inner
+
+    def flat(self, node: Any) -> str:
+        """Give the text of a note, comment, header or footer: its paragraphs as lines."""
+        return "\n".join(piece.text for piece in self._apart(node)).strip()
 
 
 _FORMULAS = {  # element: its first part, the sign between, its second part
@@ -187,10 +193,10 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     }
     walk = _Walk(read_styles(named.get("styles")), Numbering(named.get("numbering")), parts.follower(main))
     walk.blocks(body)
-    _write_notes(walk, named)
-    _write_comments(walk, named.get("comments"))
+    _write_behind(walk, named)
     for kind in ("header", "footer"):
-        _write_furniture(walk, parts, parts.related(main, kind))
+        texts = dict.fromkeys(_running(walk, parts, parts.related(main, kind)))
+        walk.pieces += [Piece("furniture", text) for text in texts]
     title, metadata = parts.properties()
     metadata |= {key: count for key, count in walk.left_out.items() if count}
     heading = next((piece.label for piece in walk.pieces if piece.kind == "heading"), "")
@@ -224,35 +230,19 @@ _TINY = 3  # half points
 _USED = ("styles", "numbering", "footnotes", "endnotes", "comments")
 
 
-def _write_notes(walk: _Walk, named: dict[str, Any]) -> None:
-    """Write the notes that were referred to; notes within notes come behind them."""
+def _write_behind(walk: _Walk, notes: dict[str, Any]) -> None:
+    """Write the notes that were referred to (those within notes come behind them), and all comments."""
     for index, (kind, key) in enumerate(walk.notes):
-        root = named.get(kind)
-        note = next((one for one in (root if root is not None else ()) if attribute(one, "id") == key), None)
-        if note is not None:
-            walk.pieces.append(Piece("paragraph", f"[^{index + 1}]: {_flat(walk, note)}"))
-
-
-def _write_comments(walk: _Walk, root: Any) -> None:
-    for comment in root if root is not None else ():
+        found = next((note for note in children(notes.get(kind)) if attribute(note, "id") == key), None)
+        if found is not None:
+            walk.pieces.append(Piece("paragraph", f"[^{index + 1}]: {walk.flat(found)}"))
+    for comment in children(notes.get("comments")):
         author = one_line(attribute(comment, "author"))
-        walk.pieces.append(Piece("paragraph", f"Comment ({author}): {_flat(walk, comment)}"))
+        walk.pieces.append(Piece("paragraph", f"Comment ({author}): {walk.flat(comment)}"))
 
 
-def _write_furniture(walk: _Walk, parts: Parts, names: Iterable[str]) -> None:
-    """Write headers or footers, each text once."""
-    seen = set()
+def _running(walk: _Walk, parts: Parts, names: Iterable[str]) -> Iterator[str]:
+    """Give the text of each header or footer."""
     for name in names:
-        walk.follow, root = parts.follower(name), parts.optional(name)
-        text = _flat(walk, root) if root is not None else ""
-        if text and text not in seen:
-            seen.add(text)
-            walk.pieces.append(Piece("furniture", text))
-
-
-def _flat(walk: _Walk, node: Any) -> str:
-    """Give the text of a note, comment, header or footer: its paragraphs as lines."""
-    outer, walk.pieces = walk.pieces, []
-    walk.blocks(node)
-    inner, walk.pieces = walk.pieces, outer
-    return "\n".join(piece.text for piece in inner).strip()
+        walk.follow = parts.follower(name)
+        yield walk.flat(children(parts.optional(name)))

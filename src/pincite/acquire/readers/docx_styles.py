@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pincite.acquire.readers.xml import attribute, child, local, number, value_of
+from pincite.acquire.readers.xml import attribute, child, children, local, number, value_of
 
 _HEADING = re.compile(r"heading ?([1-9])$")
 _CODE = re.compile(r"(.*\b)?(code( block| text)?|preformatted( text)?|verbatim|macro text)( char)?$")
@@ -43,7 +43,7 @@ class Style:
 
 def read_styles(root: Any) -> dict[str, Style]:
     """Give the paragraph styles by id, with what they take from those that they are based on."""
-    nodes = {attribute(node, "styleId"): node for node in (root if root is not None else ()) if local(node) == "style"}
+    nodes = {attribute(node, "styleId"): node for node in children(root) if local(node) == "style"}
     return {key: _style(key, nodes) for key in nodes}
 
 
@@ -72,7 +72,7 @@ class Numbering:
 
     def __init__(self, root: Any) -> None:
         """Read the definitions; None has none."""
-        nodes = list(root) if root is not None else []
+        nodes = children(root)
         kinds = {attribute(node, "abstractNumId"): node for node in nodes if local(node) == "abstractNum"}
         self._levels: dict[str, dict[int, tuple[str, str, int]]] = {}  # list: level: format, text, start
         self._group: dict[str, str] = {}  # lists of one definition count on together
@@ -109,7 +109,7 @@ class Numbering:
 
 def _levels(node: Any) -> dict[int, tuple[str, str, int]]:
     found = {}
-    for level in node if node is not None else ():
+    for level in children(node):
         if local(level) == "lvl":
             form = value_of(level, "numFmt") or "decimal"
             start = number(value_of(level, "start"), 1)

@@ -16,10 +16,10 @@ from typing import Any
 
 from pincite.acquire.package import Package
 from pincite.acquire.readers.base import one_line, stem
-from pincite.acquire.readers.dom import Piece, assembled, list_line, paged, rows_text
+from pincite.acquire.readers.dom import Piece, assembled, join, list_line, paged, rows_text
 from pincite.acquire.readers.html_hidden import LEAST, points
 from pincite.acquire.readers.ooxml import protected
-from pincite.acquire.readers.xml import attribute, child, descendants, local, number, parse_xml
+from pincite.acquire.readers.xml import attribute, child, children, descendants, local, number, parse_xml
 from pincite.errors import SourceUndecodable
 from pincite.types import Reading, Scalar
 
@@ -134,17 +134,14 @@ class Walk:
 
     def _list(self, node: Any) -> None:
         """Write a list, and those within, as one piece, unless a heading or a table parts it."""
-        outer, self.boxes = self.boxes, []
-        lines: list[str] = []
+        boxes, self.boxes, pieces, self.pieces = self.boxes, [], self.pieces, []
         for item in self._items(node, attribute(node, "style-name"), 0):
             if isinstance(item, str):
-                lines.append(item)
+                join(self.pieces, "list", item)
             else:
-                self.pieces.append(Piece("list", "\n".join(lines)))
-                lines = []
                 self.block(item, local(item))
-        self.pieces.append(Piece("list", "\n".join(lines)))
-        self._boxes(outer)
+        self.pieces = pieces + self.pieces
+        self._boxes(boxes)
 
     def _items(self, node: Any, style: str, level: int) -> Iterator[Any]:
         """Yield the lines of a list, and the elements in it that are blocks of their own."""
@@ -221,7 +218,7 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     metadata, title = stated(part("meta.xml"))
     slides = child(body, "presentation") if body is not None else None
     if slides is None:
-        walk.blocks(body if body is not None else ())
+        walk.blocks(children(body))
         text, blocks = assembled([*walk.take(), *_furniture(walk, [styles, content])])
         pages: tuple[Any, ...] = ()
     else:
@@ -309,9 +306,8 @@ def looks(roots: list[Any]) -> dict[str, str]:
 
 def stated(root: Any) -> tuple[dict[str, Scalar], str]:
     """Give what the document states of itself, and its title."""
-    holder = child(root, "meta")
-    nodes = list(holder) if holder is not None else []
-    values = {local(node): one_line("".join(node.itertext()), 1000) for node in reversed(nodes)}
+    nodes = reversed(children(child(root, "meta")))
+    values = {local(node): one_line("".join(node.itertext()), 1000) for node in nodes}
     found: dict[str, Scalar] = {}
     for key, ours in _META.items():
         if values.get(key):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pincite.acquire.package import Package
 from pincite.acquire.readers.base import one_line
 from pincite.acquire.readers.dom import Piece, list_line, rows_text
-from pincite.acquire.readers.xml import attribute, child, descendants, local, parse_xml, text_of, value_of
+from pincite.acquire.readers.xml import attribute, child, children, descendants, local, parse_xml, text_of, value_of
 from pincite.errors import SourceError, SourceUndecodable
 from pincite.types import Scalar
 
@@ -53,7 +53,7 @@ class Parts:
         folder, name = posixpath.split(part)
         root = self.optional(posixpath.join(folder, "_rels", f"{name}.rels"))
         found = {}
-        for node in root if root is not None else ():
+        for node in children(root):
             if local(node) == "Relationship" and attribute(node, "TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/", folder, attribute(node, "Target"))).lstrip("/")
                 found[attribute(node, "Id")] = Relation(attribute(node, "Type").rpartition("/")[2], target)
@@ -75,7 +75,7 @@ class Parts:
     def properties(self) -> tuple[str, dict[str, Scalar]]:
         """Give the title ("" if none) and the metadata that the document states."""
         root = self.optional(next(iter(self.related("", "core-properties")), "docProps/core.xml"))
-        values = {local(node): one_line("".join(node.itertext()), 1000) for node in (root if root is not None else ())}
+        values = {local(node): one_line("".join(node.itertext()), 1000) for node in children(root)}
         return values.get("title", ""), {ours: values[name] for name, ours in _PROPERTIES.items() if values.get(name)}
 
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from pincite.acquire.readers.base import one_line, stem
-from pincite.acquire.readers.dom import Piece, list_line, paged, rows_text
+from pincite.acquire.readers.dom import Piece, join, list_line, paged, rows_text
 from pincite.acquire.readers.ooxml import Parts, graphic_pieces, line_of, lines_of, relation_id
-from pincite.acquire.readers.xml import attribute, child, descendants, local, number, text_of, value_of
+from pincite.acquire.readers.xml import attribute, child, children, descendants, local, number, text_of, value_of
 from pincite.types import Reading
 
 _TITLES = frozenset({"title", "ctrTitle"})
@@ -48,7 +48,7 @@ def _order(parts: Parts) -> list[str]:
     main = parts.main("ppt/presentation.xml")
     relations = parts.relations(main)
     slides = child(parts.xml(main), "sldIdLst")
-    keys = [relation_id(slide) for slide in (slides if slides is not None else ())]
+    keys = [relation_id(slide) for slide in children(slides)]
     return [relations[key].target for key in keys if key in relations and relations[key].target in parts.package]
 
 
@@ -71,7 +71,7 @@ def _slide(parts: Parts, part: str, out: list[int]) -> tuple[bool, list[Piece]]:
 
 def _shapes(tree: Any, follow: Callable[[str], Any]) -> Iterator[Piece]:
     """Write the objects of a slide or a group; of alternatives, the first."""
-    for node in tree if tree is not None else ():
+    for node in children(tree):
         name = local(node)
         if name == "sp":
             yield from _shape(node)
@@ -140,22 +140,19 @@ def _filled(properties: Any) -> tuple[str, ...] | None:
     return tuple(text for node in nodes for text in (local(node), attribute(node, "val").lower())) or None
 
 
-def _paragraphs(body: Any, in_placeholder: bool) -> Iterator[Piece]:
+def _paragraphs(body: Any, in_placeholder: bool) -> list[Piece]:
     """Write paragraphs; those with a bullet, and those of a placeholder with several, are points of a list."""
     found = [(paragraph, line_of(paragraph)) for paragraph in body if local(paragraph) == "p"]
     found = [(paragraph, line) for paragraph, line in found if line]
-    points: list[str] = []
+    pieces: list[Piece] = []
     for paragraph, line in found:
         bullet = any(child(paragraph, "pPr", kind) is not None for kind in ("buChar", "buAutoNum", "buBlip"))
         plain = child(paragraph, "pPr", "buNone") is not None
         if bullet or (in_placeholder and len(found) > 1 and not plain):
-            points.append(list_line(line, "-", min(8, number(value_of(paragraph, "pPr", name="lvl")))))
-            continue
-        if points:
-            yield Piece("list", "\n".join(points))
-            points = []
-        yield Piece("paragraph", line)
-    yield Piece("list", "\n".join(points))
+            join(pieces, "list", list_line(line, "-", min(8, number(value_of(paragraph, "pPr", name="lvl")))))
+        else:
+            pieces.append(Piece("paragraph", line))
+    return pieces
 
 
 def _graphic(node: Any, follow: Callable[[str], Any]) -> Iterator[Piece]:

@@ -23,7 +23,7 @@ from pincite.acquire.readers.dom import Piece, paged
 from pincite.acquire.readers.ods import read_sheets
 from pincite.acquire.readers.ooxml import OLE, Parts, chart_texts, lines_of, protected, relation_id
 from pincite.acquire.readers.sheet_text import CELLS, FIX, HIDDEN, RESAVE, Line, column_of, tables, written
-from pincite.acquire.readers.xml import attribute, child, descendants, number, parse_xml, text_of, value_of
+from pincite.acquire.readers.xml import attribute, child, children, descendants, number, parse_xml, text_of, value_of
 from pincite.errors import SourceTooLarge, SourceUndecodable
 from pincite.types import Reading, Scalar
 
@@ -183,14 +183,14 @@ def _blank_styles(parts: Parts) -> set[bytes]:
     """Give the numbers of the styles of cells that show nothing: white without a fill, or the format ";;;"."""
     root = parts.optional("xl/styles.xml")
     formats, fonts, fills, styles = (child(root, name) for name in ("numFmts", "fonts", "fills", "cellXfs"))
-    empty = {attribute(one, "numFmtId") for one in _inner(formats) if attribute(one, "formatCode").strip() == ";;;"}
-    white = {str(n) for n, font in enumerate(_inner(fonts)) if _is_white(child(font, "color"))}
+    empty = {attribute(one, "numFmtId") for one in children(formats) if attribute(one, "formatCode").strip() == ";;;"}
+    white = {str(n) for n, font in enumerate(children(fonts)) if _is_white(child(font, "color"))}
     bare = {
-        str(n) for n, fill in enumerate(_inner(fills))
+        str(n) for n, fill in enumerate(children(fills))
         if value_of(fill, "patternFill", name="patternType") in ("", "none") and child(fill, "gradientFill") is None
     }  # fmt: skip
     return {
-        b"%d" % n for n, style in enumerate(_inner(styles))
+        b"%d" % n for n, style in enumerate(children(styles))
         if attribute(style, "numFmtId") in empty
         or (attribute(style, "fontId") in white and (attribute(style, "fillId") or "0") in bare)
     }  # fmt: skip
@@ -200,11 +200,6 @@ def _is_white(colour: Any) -> bool:
     if colour is None or attribute(colour, "tint"):
         return False
     return attribute(colour, "rgb")[-6:].upper() == "FFFFFF" or attribute(colour, "theme") == "0"
-
-
-def _inner(node: Any) -> list[Any]:
-    """Give the elements inside one that may not be there."""
-    return list(node) if node is not None else []
 
 
 def _sheet_parts(parts: Parts) -> dict[str, str]:

@@ -84,6 +84,11 @@ def child(node: Any, *path: str) -> Any:
     return node
 
 
+def children(node: Any) -> list[Any]:
+    """Give the elements inside one that may not be there."""
+    return list(node) if node is not None else []
+
+
 def value_of(node: Any, *path: str, name: str = "val") -> str:
     """Give an attribute of the element at the end of a path, "" when either is not there."""
     found = child(node, *path)
