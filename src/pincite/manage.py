@@ -20,9 +20,9 @@ from pincite.types import Mode
 
 if TYPE_CHECKING:
     from pincite.library import Library
+    from pincite.models.catalog import Progress
     from pincite.store.filters import Filter
 
-Progress = Callable[[str, int, int], None]
 _PACKAGES = ("apsw", "numpy", "openvino", "openvino-genai", "tantivy", "tokenizers", "turbovec", "xllamacpp")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pincite.acquire.crawl import Found, Skipped, crawl
@@ -54,21 +54,16 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
         LibraryError: the library cannot be written.
         ModelError: the encoder cannot be used.
     """
-    seen: set[str] = set()
     selections = [_on_disk(selection, build.store) for selection in selections]
     present = [selection for selection in selections if _exists(selection.path)]
     gone = [selection for selection in selections if selection not in present]
     for selection in gone:
         if not any(_below(selection.path, build.store)):
             raise PathMissing(f"There is no {selection.path}.", fix="Check the path.")
-    touched: list[Source] = []
     known = {record.source.uri: record for selection in selections for record in _below(selection.path, build.store)}
-    yield from commit(read_ahead(_looked_at(present, known, build, seen, touched), build), build)
-    if touched:
-        with build.store.together():
-            for source in touched:
-                build.store.touch(source)
-    yield from _gone([record for uri, record in known.items() if uri not in seen], known, seen, build.store)
+    look = _Look(build, known, newer_readers(build.store, build.readers, keep=bool(build.retry)))
+    yield from look.committed(_looked_at(present, look))
+    yield from _gone([record for uri, record in known.items() if uri not in look.seen], look)
     build.store.collect_garbage()  # only now: a renamed file's vectors outlive its old name
 
 
@@ -87,46 +82,38 @@ def sync_bytes(source: Source, data: bytes, build: Build) -> Iterator[SourceRepo
         LibraryError: the library cannot be written.
         ModelError: the encoder cannot be used.
     """
-    store, seen = build.store, {source.uri}
-    touched: list[Source] = []
+    store = build.store
     record = store.source(source.uri)
     known = {source.uri: record} if record else {}
     if record and record.source.media_type in CONTAINERS:
         known |= {inner.source.uri: inner for inner in store.sources(source.uri + "/")}
-    look = _Look(build, known, seen, touched, Path(), None, newer_readers(store, build.readers, keep=True))
-    yield from commit(read_ahead(look.read(source, data), build), build)
-    for one in touched:
-        store.touch(one)
-    for uri in sorted(known.keys() - seen):
+    look = _Look(build, known, newer_readers(store, build.readers, keep=True))
+    look.seen.add(source.uri)
+    yield from look.committed(look.read(source, data))
+    for uri in sorted(known.keys() - look.seen):
         store.remove(uri)
         yield SourceReport(uri, "removed", known[uri].version or None)
     store.collect_garbage()
 
 
-def _looked_at(
-    selections: Sequence[Selection],
-    known: Mapping[str, SourceRecord],
-    build: Build,
-    seen: set[str],
-    touched: list[Source],
-) -> Iterator[_Item]:
-    """Look at each file; every URI met goes into ``seen``, what was hashed and had not changed into ``touched``."""
-    since = newer_readers(build.store, build.readers, keep=bool(build.retry))
+def _looked_at(selections: Sequence[Selection], look: _Look) -> Iterator[_Item]:
+    """Look at each file of the selections."""
+    build = look.build
     for selection in selections:
         rules = read_rules(selection.exclude)[0] if selection.exclude else None
-        look = _Look(build, known, seen, touched, selection.path, rules, since)
+        here = replace(look, root=selection.path, excluded=rules)
         found = list(crawl([selection.path], include=selection.include, exclude=selection.exclude))
         build.pace.find(item.size for item in found if isinstance(item, Found))
         for item in found:
             build.pace.pass_by(item.size if isinstance(item, Found) else 0)
             build.tell(build.pace)
-            if item.uri in seen:
+            if item.uri in look.seen:
                 continue
-            seen.add(item.uri)
+            look.seen.add(item.uri)
             if isinstance(item, Skipped):
                 yield _skipped(item, build.store)
             else:
-                yield from look.at(item)
+                yield from here.at(item)
 
 
 def _skipped(item: Skipped, store: Store) -> SourceReport:
@@ -139,15 +126,23 @@ def _skipped(item: Skipped, store: Store) -> SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What looking at the files of one selection needs."""
+    """What looking at files needs, and what it gathers."""
 
     build: Build
     known: Mapping[str, SourceRecord]
-    seen: set[str]
-    touched: list[Source]
-    root: Path
-    excluded: Rules | None  # as the crawl has them, for what is inside archives
     since: Mapping[str, int]  # when a newer reader of a media type came, nanoseconds since the epoch
+    root: Path = Path()  # of the selection
+    excluded: Rules | None = None  # by the selection, as the crawl has them, for what is inside archives
+    seen: set[str] = field(default_factory=set)  # every URI that was met
+    touched: list[Source] = field(default_factory=list)  # what was hashed and had not changed
+
+    def committed(self, items: Iterable[_Item]) -> Iterator[SourceReport]:
+        """Commit what was read, and then when the rest was seen to be unchanged."""
+        yield from commit(read_ahead(items, self.build), self.build)
+        if self.touched:
+            with self.build.store.together():
+                for source in self.touched:
+                    self.build.store.touch(source)
 
     def at(self, found: Found) -> Iterator[_Item]:
         """Compare a file with its record, and read it, and what is inside, if it may have changed."""
@@ -286,22 +281,20 @@ def _as_recorded(record: SourceRecord) -> SourceReport:
     )
 
 
-def _gone(
-    unseen: Iterable[SourceRecord], known: Mapping[str, SourceRecord], seen: set[str], store: Store
-) -> Iterator[SourceReport]:
+def _gone(unseen: Iterable[SourceRecord], look: _Look) -> Iterator[SourceReport]:
     """Remove what the crawl did not meet and is not there any more; what cannot be looked at is stale."""
     for record in unseen:
         uri = record.source.uri
-        holder = _holder(uri, known)
+        holder = _holder(uri, look.known)
         try:
-            is_gone = holder in seen or not _exists(path_of(holder or uri), strict=True)
+            is_gone = holder in look.seen or not _exists(path_of(holder or uri), strict=True)
         except OSError as error:
             reason, fix = f"It cannot be looked at now: {error.strerror}.", "Check the permissions of its folder."
-            store.put_failure(record.source, "failed", reason, fix)
+            look.build.store.put_failure(record.source, "failed", reason, fix)
             yield SourceReport(uri, "failed", record.version or None, record.passages, reason=reason, fix=fix)
             continue
         if is_gone:
-            store.remove(uri)
+            look.build.store.remove(uri)
             yield SourceReport(uri, "removed", record.version or None)
 
 
