@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
     try:
         return commands[arguments[0]](arguments[1:])
     except subprocess.CalledProcessError as error:
-        print(f"dev.py: this step failed with exit code {error.returncode}: {_shown(error.cmd)}", file=sys.stderr)
+        step = " ".join(map(str, error.cmd))
+        print(f"dev.py: this step failed with exit code {error.returncode}: {step}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("dev.py: interrupted", file=sys.stderr)
@@ -59,9 +60,7 @@ def demo(arguments: list[str]) -> int:
     print(f"\nSet up in {ready - started:.0f} s.", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="pincite-demo-") as folder:
         done = demonstrate([str(BIN / "pincite"), "--library", str(Path(folder) / "demo.pincite")])
-    print(
-        f"\nDone in {time.monotonic() - started:.0f} s, of which setting up {ready - started:.0f} s.", file=sys.stderr
-    )
+    print(f"\nDone in {time.monotonic() - ready:.0f} s.", file=sys.stderr)
     return 0 if done else 1
 
 
@@ -113,20 +112,23 @@ def lock(arguments: list[str]) -> int:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = Path(folder) / BIN.name / PYTHON.name
         subprocess.run([str(python), "-m", "pip", "install", "-q", "uv"], check=True)
-        common = [str(python), "-m", "uv", "pip", "compile", str(ROOT / "pyproject.toml"), "--universal", "-q"]
+        project, base, dev = (
+            ROOT / "pyproject.toml",
+            ROOT / "requirements" / "base.lock",
+            ROOT / "requirements" / "dev.lock",
+        )
+        common = [str(python), "-m", "uv", "pip", "compile", str(project), "--group", f"{project}:build", "--universal"]
         common += [
-            "--python-version",
-            "3.11",
+            "-q",
+            "--python-version=3.11",
             "--generate-hashes",
             "--no-emit-index-url",
             "--no-header",
             "--no-annotate",
         ]
-        build = ["--group", f"{ROOT / 'pyproject.toml'}:build"]
-        base, dev = ROOT / "requirements" / "base.lock", ROOT / "requirements" / "dev.lock"
-        subprocess.run([*common, *build, "-o", str(base), *arguments], check=True)
-        extras = ["--extra", "llama", "--extra", "code", "--group", f"{ROOT / 'pyproject.toml'}:dev"]
-        subprocess.run([*common, *build, *extras, "-c", str(base), "-o", str(dev), *arguments], check=True)
+        subprocess.run([*common, "-o", str(base), *arguments], check=True)
+        extras = ["--extra=llama", "--extra=code", "--group", f"{project}:dev", "-c", str(base)]
+        subprocess.run([*common, *extras, "-o", str(dev), *arguments], check=True)
     return 0
 
 
@@ -169,7 +171,7 @@ def set_up(kind: str) -> None:
         print(f"Making a virtual environment in {VENV} ...", file=sys.stderr)
         shutil.rmtree(VENV, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-    print(f"Installing the locked dependencies ({lock_file.name}) ...", file=sys.stderr)
+    print(f"Installing the locked dependencies ({lock_file.name}), which takes a minute or two ...", file=sys.stderr)
     pip = [str(PYTHON), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     subprocess.run([*pip, "--require-hashes", "--only-binary=:all:", "-r", str(lock_file)], check=True)
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-e", str(ROOT)], check=True)
@@ -192,11 +194,6 @@ def _checks() -> list[str]:
 def _run(command: list[str]) -> subprocess.CompletedProcess[bytes]:
     """Run a command from the checkout, its output going where ours goes."""
     return subprocess.run(command, cwd=ROOT, check=False)
-
-
-def _shown(command: object) -> str:
-    """Join a command for a message."""
-    return " ".join(map(str, command)) if isinstance(command, list | tuple) else str(command)
 
 
 if __name__ == "__main__":
