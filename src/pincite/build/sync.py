@@ -68,20 +68,7 @@ def sync(selections: Sequence[Selection], build: Build) -> Iterator[SourceReport
 
 
 def sync_bytes(source: Source, data: bytes, build: Build) -> Iterator[SourceReport]:
-    """Bring the library up to date with bytes that lie nowhere on this disk, such as a page of the web.
-
-    Args:
-        source: what they are.
-        data: all of them.
-        build: the store and the encoder.
-
-    Yields:
-        A report on the source, and on what is inside it if it is an archive or a mail, as ``sync`` gives.
-
-    Raises:
-        LibraryError: the library cannot be written.
-        ModelError: the encoder cannot be used.
-    """
+    """Do as ``sync`` does with the bytes of a source that lie nowhere on this disk, such as a page of the web."""
     store = build.store
     record = store.source(source.uri)
     known = {source.uri: record} if record else {}

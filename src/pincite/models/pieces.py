@@ -37,14 +37,9 @@ class WordPieces:
     additive: bool
 
     def __init__(self, tokenizer_json: Path) -> None:
-        """Load the tokenizer, and switch off what would cut or pad.
+        """Load a file of the ``tokenizers`` library, and switch off what would cut or pad.
 
-        Args:
-            tokenizer_json: a file of the ``tokenizers`` library.
-
-        Raises:
-            ModelMissing: there is no such file.
-            ModelDamaged: it is not a tokenizer.
+        ModelMissing when there is no such file, ModelDamaged when it is not a tokenizer.
         """
         from tokenizers import Tokenizer
         from tokenizers.models import WordPiece

@@ -37,14 +37,9 @@ class Vocabulary:
     end_id: int
 
     def __init__(self, gguf: Path) -> None:
-        """Read the file's metadata (0.1 s for 49,152 tokens); its weights are not touched.
+        """Read the metadata of a GGUF file with a byte-level BPE vocabulary (0.1 s for 49,152 tokens), no weights.
 
-        Args:
-            gguf: a GGUF file, version 2 or 3, with a byte-level BPE vocabulary.
-
-        Raises:
-            ModelMissing: there is no such file.
-            ModelDamaged: it is not a GGUF file, or one with a vocabulary of another kind.
+        ModelMissing when there is no such file, ModelDamaged when it is not one, or its vocabulary of another kind.
         """
         metadata, _ = read_gguf(gguf)
         try:

@@ -24,18 +24,7 @@ class SentenceTransformersReranker:
     batch = 16
 
     def __init__(self, model: str, *, offline: bool = False) -> None:
-        """Load the model; code that comes with it is never run, and its weights must be safetensors.
-
-        Args:
-            model: a name on the hub, or a local folder.
-            offline: never touch the network.
-
-        Raises:
-            ExtraMissing: sentence-transformers is not installed.
-            ModelMissing: the model is not on this machine, and cannot be had.
-            ModelError: it does not give one score for a pair.
-            ModelDamaged: it has no fast tokenizer.
-        """
+        """Load the model as ``SentenceTransformersEncoder`` does; ModelError if it gives no single score for a pair."""
         self._model = loaded("CrossEncoder", model, offline=offline)
         from torch.nn import Identity
 

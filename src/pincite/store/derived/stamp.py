@@ -90,17 +90,9 @@ def checksum(path: Path, length: int | None = None, value: int = 0) -> int:
 
 @contextlib.contextmanager
 def locked(path: Path, seconds: float) -> Iterator[None]:
-    """Hold an exclusive lock between processes; the system frees it when a process dies.
+    """Hold an exclusive lock between processes for the block; the system frees it when a process dies.
 
-    Args:
-        path: the lock file; made when missing, never removed.
-        seconds: how long to wait for it.
-
-    Yields:
-        Nothing, while the lock is held.
-
-    Raises:
-        LibraryBusy: another process held it all the time.
+    LibraryBusy when another process holds it for so many seconds. The file is made when missing, and never removed.
     """
     with path.open("ab") as stream:
         if not take_lock(stream, seconds):

@@ -42,15 +42,7 @@ class VectorIndex:
     """
 
     def __init__(self, folder: Path, truth: Truth, *, fingerprint: str, dimension: int, readonly: bool = False) -> None:
-        """Open the file, or make the index from the truth.
-
-        Args:
-            folder: where derived files lie; made when missing.
-            truth: where the vectors come from.
-            fingerprint: of the vector space.
-            dimension: of its vectors.
-            readonly: write nothing.
-        """
+        """Open the file in the folder, or make the index from the truth; ``readonly`` writes nothing."""
         name = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
         self._path = folder / f"vectors-{name}.index"
         self._truth, self._fingerprint, self._dimension, self._readonly = truth, fingerprint, dimension, readonly
