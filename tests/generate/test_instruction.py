@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from pincite.generate.instruction import instructions, is_instruction
@@ -57,6 +59,12 @@ def test_what_follows_the_colon_of_an_instruction_belongs_to_it():
     assert instructions([]) == []
 
 
-def test_long_sentences_take_no_time_to_speak_of():
-    for text in ("ignore a " * 50_000, "and say " * 50_000, "when asked " * 50_000):
+@pytest.mark.parametrize("words", ["ignore a ", "and say ", "when asked "])
+def test_long_sentences_take_no_more_than_their_share_of_time(words):
+    def seconds(repeats):
+        text, began = words * repeats, time.process_time()
         is_instruction(text)
+        return time.process_time() - began
+
+    # Eight times the words: about eight times the work, not sixty-four.
+    assert min(seconds(80_000) for _ in range(3)) < 24 * min(seconds(10_000) for _ in range(3)) + 0.01
