@@ -30,17 +30,10 @@ _PAGES = {  # code page: the letters beyond ASCII of each language that is writt
     "iso8859_3": ("ĉĝĥĵŝŭ", "ċġħżàèìòù"),  # Esperanto, Maltese
     "cp1258": ("àâăèéêìíòóôơùúưýđ\u0300\u0301\u0303\u0309\u0323",),  # Vietnamese, with its tones apart
 }
-_SAME_LETTERS = {
-    "iso8859_2": "cp1250",
-    "iso8859_15": "cp1252",
-    "mac_roman": "cp1252",
-    "cp850": "cp1252",
-    "cp852": "cp1250",
-    "mac_latin2": "cp1250",
-    "iso8859_16": "cp1250",
-    "iso8859_13": "cp1257",
-    "iso8859_4": "cp1257",
-    "iso8859_10": "cp1257",
+_SAME_LETTERS = {  # by page: the one whose languages it is for
+    **dict.fromkeys(("iso8859_2", "cp852", "mac_latin2", "iso8859_16"), "cp1250"),
+    **dict.fromkeys(("iso8859_15", "mac_roman", "cp850"), "cp1252"),
+    **dict.fromkeys(("iso8859_13", "iso8859_4", "iso8859_10"), "cp1257"),
 }
 _ASCII = b"Aa Zz 09"  # in EBCDIC it reads otherwise
 _MARKS = frozenset("“”„‘’‚«»‹›–—…•·€£§©®°¿¡×´™²\u00a0\u00ad")

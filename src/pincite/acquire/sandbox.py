@@ -104,23 +104,18 @@ def call_in_child(
         seconds = min(_MOST_SECONDS, _BASE_SECONDS + _SECONDS_PER_MEGABYTE * len(data) / (1 << 20))
     place = module.removeprefix(":") if "." in module or module[0] == ":" else _READERS + module
     request = Request(place, function, arguments, seconds)
-    memory = memory or MEMORY
-    worker = _taken(memory)
-    used = worker.count > 0
-    try:
-        return worker.call(request, data)
-    except _Crashed as crash:
-        if not used or worker.stopped:
-            raise SourceUndecodable(f"It crashed its reader ({crash}).", fix=_RESAVE) from crash
-    finally:
-        _given_back(worker)
-    worker = _taken(memory, fresh=True)  # the other may have been harmed by a document before
-    try:
-        return worker.call(request, data)
-    except _Crashed as crash:
-        raise SourceUndecodable(f"It crashed its reader ({crash}).", fix=_RESAVE) from crash
-    finally:
-        _given_back(worker)
+    for fresh in (False, True):  # again: the other may have been harmed by a document before
+        worker = _taken(memory or MEMORY, fresh=fresh)
+        is_first = worker.count == 0
+        try:
+            return worker.call(request, data)
+        except _Crashed as error:
+            crash = error
+        finally:
+            _given_back(worker)
+        if is_first or worker.stopped:
+            break
+    raise SourceUndecodable(f"It crashed its reader ({crash}).", fix=_RESAVE) from crash
 
 
 class _Crashed(Exception):

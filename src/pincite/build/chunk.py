@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, repeat, takewhile
-from typing import Protocol
 
 import regex
 
 from pincite.build.cut import Room, Ruler, begin, cut, finish
 from pincite.errors import SettingError
 from pincite.models.protocols import Pieces
-from pincite.types import Block, BlockKind, Span, searched_text
+from pincite.types import Block, BlockKind, Document, Reading, Span, searched_text
 
 LEAST_LIMIT = 16  # below, the pieces of one character might not fit
 PIECE_CHARACTERS = 8  # per word piece of the limit; English has 4 to 5
@@ -27,25 +26,6 @@ _PARAGRAPH_END = regex.compile(r"(?>\r\n|[\r\n])[ \t]*(?>\r\n|[\r\n])")
 _WORD_START = regex.compile(
     r"(?<=\s)(?=\S)|(?<=[\p{Han}\p{Hiragana}\p{Katakana}])(?=[\p{Han}\p{Hiragana}\p{Katakana}])"
 )
-
-
-class Structured(Protocol):
-    """What chunking needs of a reading or a document."""
-
-    @property
-    def text(self) -> str:
-        """The canonical text."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """The title, or nothing."""
-        ...
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """Sorted structural spans; may leave gaps."""
-        ...
 
 
 @dataclass(slots=True)
@@ -69,7 +49,7 @@ class _Section:
         return list(takewhile(lambda block: block.kind == "heading", self.blocks))
 
 
-def chunk(document: Structured, pieces: Pieces, *, limit: int = 128, chars: int | None = None) -> list[Span]:
+def chunk(document: Reading | Document, pieces: Pieces, *, limit: int = 128, chars: int | None = None) -> list[Span]:
     """Cut a document into passages.
 
     Blocks are packed up to the limit within their section. Sections share a passage only where both are tiny. Code and
@@ -78,7 +58,7 @@ def chunk(document: Structured, pieces: Pieces, *, limit: int = 128, chars: int 
     white space nor furniture is in one of them. Linear in the length of the text.
 
     Args:
-        document: anything with text, title and blocks; without blocks, blank lines separate paragraphs.
+        document: its text, title and blocks count; where there are no blocks, blank lines separate paragraphs.
         pieces: counts as the encoder does.
         limit: most pieces of a passage, its context and the line break between included; at least 16.
         chars: most characters of the same, at least ``limit``; None is 8 for each piece.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Protocol
+from typing import Any, Protocol
 
 import regex
 
@@ -101,6 +101,38 @@ class Lines:
                 start = number
         if start is not None:
             yield start, behind
+
+
+@dataclass(slots=True)
+class Scan:
+    """One pass over the lines of a text that becomes blocks."""
+
+    lines: Lines
+    blocks: list[Block] = field(default_factory=list)
+
+    def run(self, rules: Sequence[Callable[[Any, int], int]], first: int = 0) -> list[Block]:
+        """Make blocks of the lines from ``first`` on that are not blank.
+
+        Args:
+            rules: functions of (this scan, line) that add what begins there and give the line behind it, or the line
+                itself where they do not apply; the first that applies is taken, and the last one always does.
+            first: a line.
+
+        Returns:
+            The blocks.
+        """
+        number = first
+        while number < len(self.lines):
+            if self.lines.blank(number):
+                number += 1
+            else:
+                number = next(behind for rule in rules if (behind := rule(self, number)) > number)
+        return self.blocks
+
+    def add(self, kind: BlockKind, first: int, behind: int, level: int = 0, label: str = "") -> int:
+        """Add a block of the lines [first, behind), and give ``behind``."""
+        self.blocks.append(self.lines.block(kind, first, behind, level, label))
+        return behind
 
 
 def one_line(text: str, limit: int = _TITLE) -> str:

@@ -8,57 +8,22 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pincite.acquire.readers.base import Lines, of_text, one_line
+from pincite.acquire.readers.base import Lines, of_text, one_line, words
 from pincite.acquire.readers.code import GRAMMARS, chunks, language_of, parse
 from pincite.types import Block, Reading
 
-_INNERMOST = frozenset(  # definitions in which no others are looked for
-    [
-        "function_definition",
-        "function_declaration",
-        "generator_function_declaration",
-        "function_item",
-        "method_definition",
-        "method_declaration",
-        "constructor_declaration",
-        "method",
-        "singleton_method",
-        "macro_definition",
-        "type_alias_declaration",
-        "function_signature_item",
-        "type_declaration",
-        "delegate_declaration",
-    ]
+_INNERMOST = words(  # definitions in which no others are looked for
+    "function_definition function_declaration generator_function_declaration function_item method_definition "
+    "method_declaration constructor_declaration method singleton_method macro_definition type_alias_declaration "
+    "function_signature_item type_declaration delegate_declaration"
 )
-_OUTER = frozenset(
-    [
-        "class_definition",
-        "class_declaration",
-        "abstract_class_declaration",
-        "interface_declaration",
-        "enum_declaration",
-        "record_declaration",
-        "annotation_type_declaration",
-        "struct_specifier",
-        "class_specifier",
-        "union_specifier",
-        "enum_specifier",
-        "namespace_definition",
-        "namespace_declaration",
-        "internal_module",
-        "module",
-        "class",
-        "struct_item",
-        "enum_item",
-        "trait_item",
-        "impl_item",
-        "mod_item",
-        "union_item",
-        "struct_declaration",
-        "trait_declaration",
-    ]
+_OUTER = words(
+    "class_definition class_declaration abstract_class_declaration interface_declaration enum_declaration "
+    "record_declaration annotation_type_declaration struct_specifier class_specifier union_specifier enum_specifier "
+    "namespace_definition namespace_declaration internal_module module class struct_item enum_item trait_item "
+    "impl_item mod_item union_item struct_declaration trait_declaration"
 )
-_AROUND = frozenset(["decorated_definition", "export_statement", "template_declaration"])  # a definition and more
+_AROUND = words("decorated_definition export_statement template_declaration")  # a definition and more
 _DEEPEST = 30
 
 

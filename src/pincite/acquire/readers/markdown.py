@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from pincite.acquire.readers.base import LIST_ITEM, Lines, of_text, one_line, stem
+from pincite.acquire.readers.base import LIST_ITEM, Lines, Scan, of_text, one_line, stem
 from pincite.acquire.readers.front_matter import front_matter
 from pincite.types import Block, Reading, Scalar
 
@@ -18,19 +17,6 @@ _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$
 _INDENTED = re.compile(r"(?: {4}|\t| {1,3}\t)")
 _LABEL = 400  # characters of a heading that become its label
 _LINE = 2000  # characters: a longer line is no heading, delimiter or rule
-
-
-@dataclass(slots=True)
-class _Scan:
-    """The state of one pass over the lines."""
-
-    lines: Lines
-    blocks: list[Block] = field(default_factory=list)
-
-    @property
-    def in_list(self) -> bool:
-        """Tell whether the last block is a list, so that what is indented belongs to it."""
-        return bool(self.blocks) and self.blocks[-1].kind == "list"
 
 
 def parse(text: str, name: str, media_type: str = "text/markdown") -> Reading:
@@ -47,11 +33,7 @@ def parse(text: str, name: str, media_type: str = "text/markdown") -> Reading:
 
 def outline(lines: Lines, first: int = 0) -> list[Block]:
     """Find the blocks of Markdown lines from line ``first`` on; every line that is not blank is in one."""
-    scan = _Scan(lines)
-    number = first
-    while number < len(lines):
-        number = number + 1 if lines.blank(number) else _next(scan, number)
-    return scan.blocks
+    return Scan(lines).run(_RULES, first)
 
 
 def plain(markup: str) -> str:
@@ -70,16 +52,7 @@ def _title(metadata: dict[str, Scalar], blocks: list[Block]) -> str:
     return named or next((block.label for block in blocks if block.level == 1 and block.label), "")
 
 
-def _next(scan: _Scan, number: int) -> int:
-    """Add the block that begins at a line; give the line behind it."""
-    for rule in _RULES:
-        behind = rule(scan, number)
-        if behind > number:
-            return behind
-    return _paragraph(scan, number)
-
-
-def _fence(scan: _Scan, number: int) -> int:
+def _fence(scan: Scan, number: int) -> int:
     """Add a fenced block; one that is never closed reaches to the end."""
     opened = _FENCE.match(scan.lines[number])
     if not opened:
@@ -89,28 +62,25 @@ def _fence(scan: _Scan, number: int) -> int:
     while behind < len(scan.lines) and not close.match(scan.lines[behind]):
         behind += 1
     behind = min(behind + 1, len(scan.lines))
-    scan.blocks.append(scan.lines.block("code", number, behind, label=opened[2][:40]))
-    return behind
+    return scan.add("code", number, behind, label=opened[2][:40])
 
 
-def _heading(scan: _Scan, number: int) -> int:
+def _heading(scan: Scan, number: int) -> int:
     """Add an ATX heading."""
     match = _ATX.match(scan.lines[number])
     if not match:
         return number
-    scan.blocks.append(scan.lines.block("heading", number, number + 1, len(match[1]), plain(match[2] or "")))
-    return number + 1
+    return scan.add("heading", number, number + 1, len(match[1]), plain(match[2] or ""))
 
 
-def _table(scan: _Scan, number: int) -> int:
+def _table(scan: Scan, number: int) -> int:
     """Add a pipe table: a header, a delimiter row, and rows until a blank line or one without a pipe."""
     if not _starts_table(scan.lines, number):
         return number
     behind = number + 2
     while behind < len(scan.lines) and "|" in scan.lines[behind] and not scan.lines.blank(behind):
         behind += 1
-    scan.blocks.append(scan.lines.block("table", number, behind))
-    return behind
+    return scan.add("table", number, behind)
 
 
 def _starts_table(lines: Lines, number: int) -> bool:
@@ -119,12 +89,11 @@ def _starts_table(lines: Lines, number: int) -> bool:
     return "|" in lines[number] and "-" in below and len(below) <= _LINE and bool(_DELIMITER.match(below))
 
 
-def _rule(scan: _Scan, number: int) -> int:
+def _rule(scan: Scan, number: int) -> int:
     """Add a thematic break, as a block of its own."""
     if not _is_rule(scan.lines[number]):
         return number
-    scan.blocks.append(scan.lines.block("furniture", number, number + 1))
-    return number + 1
+    return scan.add("furniture", number, number + 1)
 
 
 def _is_rule(line: str) -> bool:
@@ -132,32 +101,31 @@ def _is_rule(line: str) -> bool:
     return len(line) <= _LINE and bool(_RULE.match(line))
 
 
-def _list(scan: _Scan, number: int) -> int:
+def _list(scan: Scan, number: int) -> int:
     """Add a list up to the next blank line."""
     if not LIST_ITEM.match(scan.lines[number]):
         return number
     behind = number + 1
     while not (scan.lines.blank(behind) or _interrupts(scan.lines, behind)):
         behind += 1
-    scan.blocks.append(scan.lines.block("list", number, behind))
-    return behind
+    return scan.add("list", number, behind)
 
 
-def _indented(scan: _Scan, number: int) -> int:
+def _indented(scan: Scan, number: int) -> int:
     """Add indented code, with blank lines inside; below a list such lines continue its last item."""
     if not _INDENTED.match(scan.lines[number]):
         return number
+    in_list = bool(scan.blocks) and scan.blocks[-1].kind == "list"
     behind = last = number + 1
     while behind < len(scan.lines) and (scan.lines.blank(behind) or _INDENTED.match(scan.lines[behind])):
-        if scan.in_list and (scan.lines.blank(behind) or _FENCE.match(scan.lines[behind])):
+        if in_list and (scan.lines.blank(behind) or _FENCE.match(scan.lines[behind])):
             break
         behind += 1
         last = last if scan.lines.blank(behind - 1) else behind
-    scan.blocks.append(scan.lines.block("list" if scan.in_list else "code", number, last))
-    return last
+    return scan.add("list" if in_list else "code", number, last)
 
 
-def _paragraph(scan: _Scan, number: int) -> int:
+def _paragraph(scan: Scan, number: int) -> int:
     """Add a paragraph, or the setext heading that its underline makes of it."""
     behind = number + 1
     while not scan.lines.blank(behind):
@@ -165,13 +133,11 @@ def _paragraph(scan: _Scan, number: int) -> int:
         if underline:
             label = plain(" ".join(scan.lines[row].strip() for row in range(number, behind)))
             level = 1 if underline[1][0] == "=" else 2
-            scan.blocks.append(scan.lines.block("heading", number, behind + 1, level, label))
-            return behind + 1
+            return scan.add("heading", number, behind + 1, level, label)
         if _interrupts(scan.lines, behind) or re.match(r" {0,3}(?:[-*+]|1[.)])[ \t]+\S", scan.lines[behind]):
             break
         behind += 1
-    scan.blocks.append(scan.lines.block("paragraph", number, behind))
-    return behind
+    return scan.add("paragraph", number, behind)
 
 
 def _interrupts(lines: Lines, number: int) -> bool:
@@ -180,5 +146,5 @@ def _interrupts(lines: Lines, number: int) -> bool:
     return bool(_FENCE.match(line) or _ATX.match(line)) or _is_rule(line) or _starts_table(lines, number)
 
 
-_RULES: tuple[Callable[[_Scan, int], int], ...] = (_fence, _indented, _heading, _table, _rule, _list)
+_RULES: tuple[Callable[[Scan, int], int], ...] = (_fence, _indented, _heading, _table, _rule, _list, _paragraph)
 read = of_text(parse)

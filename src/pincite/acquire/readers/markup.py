@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pincite.acquire.readers.base import LIST_ITEM, Lines, of_text, one_line, stem
-from pincite.types import Block, BlockKind, Reading, Scalar
+from pincite.acquire.readers.base import LIST_ITEM, Lines, Scan, of_text, one_line, stem
+from pincite.types import BlockKind, Reading, Scalar
 
 _LINE = 2000  # characters: a longer line begins nothing
 _TOP = 300  # lines in which the document may declare something about itself
@@ -26,10 +26,8 @@ class _Language(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Scan:
-    lines: Lines
-    language: _Language
-    blocks: list[Block] = field(default_factory=list)
+class _Scan(Scan):
+    language: _Language = field(kw_only=True)
 
 
 def parse(text: str, name: str, media_type: str) -> Reading:
@@ -37,29 +35,24 @@ def parse(text: str, name: str, media_type: str) -> Reading:
 
     The title is what the document declares, else its first heading, else the file's name. Metadata: what it declares.
     """
-    scan = _Scan(Lines(text), _LANGUAGES[media_type])
-    number = 0
-    while number < len(scan.lines):
-        number = number + 1 if scan.lines.blank(number) else _next(scan, number)
+    scan = _Scan(Lines(text), language=_LANGUAGES[media_type])
+    scan.run((_section, _fenced, _paragraph))
     metadata = _metadata(scan)
     title = str(metadata.pop("title", "")) or next((b.label for b in scan.blocks if b.kind == "heading"), "")
     return Reading(text, one_line(title) or stem(name), tuple(scan.blocks), metadata=metadata)
 
 
-def _next(scan: _Scan, number: int) -> int:
-    """Add the block that begins at a line; give the line behind it."""
-    lines = scan.lines
+def _section(scan: _Scan, number: int) -> int:
     level, behind, label = _heading(scan, number)
-    if level:
-        scan.blocks.append(lines.block("heading", number, behind, level, label))
-        return behind
+    return scan.add("heading", number, behind, level, label) if level else number
+
+
+def _fenced(scan: _Scan, number: int) -> int:
     fence = _fence(scan, number)
-    if fence:
-        kind, label, end = fence
-        behind = _end_of(lines, number + 1, end)
-        scan.blocks.append(lines.block(kind, number, behind, label=label))
-        return behind
-    return _paragraph(scan, number)
+    if not fence:
+        return number
+    kind, label, end = fence
+    return scan.add(kind, number, _end_of(scan.lines, number + 1, end), label=label)
 
 
 def _heading(scan: _Scan, number: int) -> tuple[int, int, str]:
@@ -89,8 +82,7 @@ def _paragraph(scan: _Scan, number: int) -> int:
     behind = number + 1
     while not lines.blank(behind) and not _heading(scan, behind)[0] and not _fence(scan, behind):
         behind += 1
-    scan.blocks.append(lines.block(kind, number, behind))
-    return behind
+    return scan.add(kind, number, behind)
 
 
 def _metadata(scan: _Scan) -> dict[str, Scalar]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pincite.acquire.readers.base import LIST_ITEM, Lines, of_text, one_line, stem
+from pincite.acquire.readers.base import LIST_ITEM, Lines, Scan, of_text, one_line, stem
 from pincite.types import Block, Reading, Scalar
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*$")
@@ -19,12 +19,8 @@ _LINE = 1000  # characters: no adornment is longer
 
 
 @dataclass(slots=True)
-class _Scan:
-    """The state of one pass over the lines."""
-
-    lines: Lines
+class _Scan(Scan):
     styles: list[tuple[str, bool]] = field(default_factory=list)  # (adornment, overlined), in order of appearance
-    blocks: list[Block] = field(default_factory=list)
 
 
 def parse(text: str, name: str, media_type: str = "text/x-rst") -> Reading:
@@ -33,20 +29,9 @@ def parse(text: str, name: str, media_type: str = "text/x-rst") -> Reading:
     The title is the first section's, else the file's name; the field list at the top, or below the title, is metadata.
     """
     scan = _Scan(Lines(text))
-    number = 0
-    while number < len(scan.lines):
-        number = number + 1 if scan.lines.blank(number) else _next(scan, number)
+    scan.run(_RULES)
     title = next((block.label for block in scan.blocks if block.kind == "heading"), "")
     return Reading(text, title or stem(name), tuple(scan.blocks), metadata=_fields(text, scan.blocks))
-
-
-def _next(scan: _Scan, number: int) -> int:
-    """Add the block that begins at a line; give the line behind it."""
-    for rule in _RULES:
-        behind = rule(scan, number)
-        if behind > number:
-            return behind
-    return _paragraph(scan, number)
 
 
 def _adornment(line: str) -> str:
@@ -68,8 +53,7 @@ def _section(scan: _Scan, number: int) -> int:
     style = (mark, bool(over))
     if style not in scan.styles:
         scan.styles.append(style)
-    scan.blocks.append(lines.block("heading", number, title + 2, scan.styles.index(style) + 1, plain(words)))
-    return title + 2
+    return scan.add("heading", number, title + 2, scan.styles.index(style) + 1, plain(words))
 
 
 def _grid_table(scan: _Scan, number: int) -> int:
@@ -80,8 +64,7 @@ def _grid_table(scan: _Scan, number: int) -> int:
     behind = number
     while lines.get(behind).lstrip()[:1] in ("+", "|"):
         behind += 1
-    scan.blocks.append(lines.block("table", number, behind))
-    return behind
+    return scan.add("table", number, behind)
 
 
 def _simple_table(scan: _Scan, number: int) -> int:
@@ -93,8 +76,7 @@ def _simple_table(scan: _Scan, number: int) -> int:
     while behind < len(lines) and not (_is_border(lines[behind]) and lines.blank(behind + 1)):
         behind += 1
     behind = min(behind + 1, len(lines))
-    scan.blocks.append(lines.block("table", number, behind))
-    return behind
+    return scan.add("table", number, behind)
 
 
 def _is_border(line: str) -> bool:
@@ -110,8 +92,7 @@ def _directive(scan: _Scan, number: int) -> int:
         return number
     behind = _indented(scan.lines, number + 1, _indent(line))
     label = code[1][:40] if code else ""
-    scan.blocks.append(scan.lines.block("code" if code else "table", number, behind, label=label))
-    return behind
+    return scan.add("code" if code else "table", number, behind, label=label)
 
 
 def plain(title: str) -> str:
@@ -145,8 +126,7 @@ def _paragraph(scan: _Scan, number: int) -> int:
     if literal == behind:
         return behind
     first = next(row for row in range(behind, literal) if not lines.blank(row))
-    scan.blocks.append(lines.block("code", first, literal))
-    return literal
+    return scan.add("code", first, literal)
 
 
 def _fields(text: str, blocks: list[Block]) -> dict[str, Scalar]:
@@ -158,5 +138,5 @@ def _fields(text: str, blocks: list[Block]) -> dict[str, Scalar]:
     return {}
 
 
-_RULES: tuple[Callable[[_Scan, int], int], ...] = (_section, _grid_table, _simple_table, _directive)
+_RULES: tuple[Callable[[_Scan, int], int], ...] = (_section, _grid_table, _simple_table, _directive, _paragraph)
 read = of_text(parse)
