@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,15 @@ def test_a_page_of_the_web_is_added_and_refused_offline(tmp_path, capsys, monkey
     assert main(["--offline", "add", "https://weir.example/about"]) == 2
     assert "Pincite is offline" in capsys.readouterr().err
     assert len(asked) == 2
+
+
+def test_what_is_watched_does_not_run_into_the_line_of_progress(tmp_path, capsys, monkeypatch):
+    (tmp_path / "a.txt").write_text("The weir is old.")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr.fileno", lambda: 2)
+    monkeypatch.setattr("pincite.serve.cli.render.os.get_terminal_size", lambda _: os.terminal_size((80, 24)))
+    monkeypatch.setattr("pincite.library.Library.watch", lambda self, paths, **how: self.adding(paths, **how))
+    assert main(["add", "--watch", str(tmp_path / "a.txt")]) == 0
+    told = capsys.readouterr().err
+    assert "1 of 1 files" in told
+    assert told.split("\r")[-1].startswith("indexed: ")  # the line before it was left

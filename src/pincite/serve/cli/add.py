@@ -19,6 +19,8 @@ from pincite.types import Stage, Trace
 if TYPE_CHECKING:
     from pincite.library import Library
 
+_WRONG = ("failed", "partly", "unsupported")
+_CHANGED = ("indexed", "updated", "removed")
 _SOON = 2.0  # seconds after which an estimate means something
 
 ARGUMENTS = (
@@ -90,10 +92,8 @@ def _show(reports: Iterator[SourceReport], progress: render.Progress, *, as_json
         counts[report.status] += 1
         if as_json:
             render.emit(shapes.report_json(report))
-        elif report.reason and report.status in ("failed", "partly", "unsupported"):
+        elif report.status in (_WRONG if report.reason else ()) or (watching and report.status in _CHANGED):
             progress.end()
             render.source(report.status, report.uri, report.reason, report.fix)
-        elif watching and report.status in ("indexed", "updated", "removed"):
-            render.source(report.status, report.uri)
     progress.end()
     return counts
