@@ -228,3 +228,27 @@ def test_what_cannot_be_read_has_a_reason_and_a_remedy(data, reason):
     with pytest.raises(SourceError, match=reason) as caught:
         read(data, "x.docx", "")
     assert caught.value.fix
+
+
+MHT = """MIME-Version: 1.0
+Content-Type: multipart/related; type="text/html"; boundary="b"
+
+--b
+Content-Type: text/html; charset="utf-8"
+Content-Transfer-Encoding: quoted-printable
+
+<html><body><h2>Page</h2><p>Caf=C3=A9 from a page.</p></body></html>
+--b--
+"""
+
+
+def test_enclosed_documents_are_read_where_they_stand_once():
+    chunk = '<w:altChunk r:id="{}"/>'
+    inner = docx(para("Inside") + chunk.format("a"), extra={"c.html": "<p>Twice enclosed</p>"},
+                 links=(("a", "aFChunk", "c.html"),))  # fmt: skip
+    body = para("Before") + "".join(chunk.format(key) for key in "abcx") + para("After")
+    extra = {"c.mht": MHT, "c.docx": inner, "c.html": "<p>Plain words of a page.</p>"}
+    links = (("a", "aFChunk", "c.mht"), ("b", "aFChunk", "c.docx"), ("c", "aFChunk", "c.html"))
+    assert [text for _, text in spans(read(docx(body, extra=extra, links=links), "t.docx", ""))] == [
+        "Before", "## Page", "Café from a page.", "Inside", "Plain words of a page.", "After",
+    ]  # fmt: skip

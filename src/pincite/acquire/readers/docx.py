@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from pincite.acquire.readers.base import one_line, stem
@@ -24,6 +25,11 @@ _DELETED = frozenset({"del", "moveFrom"})
 _SKIPPED = frozenset({"rPr", "pPr", "instrText", "delText", "Fallback", "rt", "annotationRef", "sectPr", "tblPr"})
 _CHARACTERS = {"tab": " ", "ptab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
+_ENCLOSED = {  # extension: reader
+    "docx": "docx", "rtf": "rtf", "txt": "text", "mht": "mail", "mhtml": "mail",
+    **dict.fromkeys(("htm", "html", "xhtml"), "html"),
+}  # fmt: skip
+_NO_SUBJECT = Piece("heading", "# (no subject)", 1, "(no subject)")  # of a page that is kept as mail
 _BOXES, _GRAPHICS = frozenset({"txbxContent", "txBody"}), frozenset({"chart", "relIds"})
 _LONG_CELL = 400  # characters of a cell on average: a table of longer ones only arranges the page
 
@@ -35,6 +41,7 @@ class _Walk:
     styles: dict[str, Style]
     numbering: Numbering
     follow: Callable[[str], Any]  # from an id to the root of the part that the current one refers to by it
+    enclosed: Callable[[str], list[Piece]]  # what a document that the current one encloses by an id says
     pieces: list[Piece] = field(default_factory=list)
     boxes: list[Any] = field(default_factory=list)  # boxes and graphics of the paragraph that is being written
     notes: list[tuple[str, str]] = field(default_factory=list)  # kind and id, in order of reference
@@ -91,6 +98,8 @@ class _Walk:
                 self.paragraph(node)
             elif name == "tbl":
                 self.table(node)
+            elif name == "altChunk":
+                self.pieces += self.enclosed(attribute(node, "id"))
             elif name not in _DELETED and name not in _SKIPPED:
                 self.blocks(node)
 
@@ -191,7 +200,12 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     named = {
         relation.kind: parts.optional(relation.target) for relation in relations.values() if relation.kind in _USED
     }
-    walk = _Walk(read_styles(named.get("styles")), Numbering(named.get("numbering")), parts.follower(main))
+    walk = _Walk(
+        read_styles(named.get("styles")),
+        Numbering(named.get("numbering")),
+        parts.follower(main),
+        _enclosed(parts, main, name),
+    )
     walk.blocks(body)
     _write_behind(walk, named)
     for kind in ("header", "footer"):
@@ -202,6 +216,22 @@ def read(data: bytes, name: str, media_type: str) -> Reading:
     heading = next((piece.label for piece in walk.pieces if piece.kind == "heading"), "")
     text, blocks = assembled(walk.pieces)
     return Reading(text, one_line(walk.title or title or heading) or stem(name), blocks, metadata=metadata)
+
+
+def _enclosed(parts: Parts, main: str, name: str) -> Callable[[str], list[Piece]]:
+    """Make what reads enclosed documents; one without a name is enclosed itself, and encloses no more."""
+    relations = parts.relations(main) if name else {}
+
+    def pieces(key: str) -> list[Piece]:
+        part = relations[key].target if key in relations else ""
+        module = _ENCLOSED.get(part.rpartition(".")[2].lower(), "")
+        if not module or part not in parts.package:
+            return []
+        reading = import_module(f"pincite.acquire.readers.{module}").read(parts.package.read(part), "", "")
+        found = [Piece(b.kind, reading.text[b.start : b.end], b.level, b.label) for b in reading.blocks]
+        return found[found[:1] == [_NO_SUBJECT] :]
+
+    return pieces
 
 
 def _cannot_be_seen(run: Any) -> bool:
