@@ -87,6 +87,25 @@ def test_tables_side_by_side_stay_apart():
     assert [said.splitlines()[1] for said in tables(left + right)] == ["| Coal | 1.50 |", "| Paid | 0.00 |"]
 
 
+def test_a_label_of_several_lines_and_its_cells_are_one_row():
+    page = text(40, 500, "Source") + text(180, 500, "Kind") + text(260, 500, "Words")
+    page += lines(40, 480, ["Alder weir", "the upper one"], leading=1)
+    page += text(180, 480, "Web") + text(260, 480, "3.3")
+    page += text(40, 454, "Birch") + text(180, 454, "Code") + text(260, 454, "70.0")
+    page += (
+        lines(40, 434, ["Cedar"]) + text(60, 425, "and its sons", 8) + text(180, 434, "Mail") + text(260, 434, "5.1")
+    )
+    page += text(40, 410, "Total") + text(260, 410, "78.4")
+    expected = """| Source | Kind | Words |
+| Alder weir | Web | 3.3 |
+| the upper one | | |
+| Birch | Code | 70.0 |
+| Cedar | Mail | 5.1 |
+| and its sons | | |
+| Total | | 78.4 |"""
+    assert tables(page) == [expected]
+
+
 def test_every_cell_leads_back_to_its_place():
     data = bytes(Pdf([PdfPage(table())]))
     found = pdf.read(data, "a.pdf", "application/pdf")

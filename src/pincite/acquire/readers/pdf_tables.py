@@ -67,7 +67,7 @@ def _put_in_rows(page: PageText) -> None:
     places = [at for at, line in enumerate(page.lines) if line.kind == "paragraph"]
     found: list[Line] = []
     columns: list[_Stack] = []
-    for stack in _stacks([page.lines[at] for at in places]):
+    for stack in _stacks(_behind_labels([page.lines[at] for at in places])):
         before, inside, behind = _beside(columns, stack)
         found += before
         columns = [columns[0][len(before) :], *columns[1:], inside] if inside else columns
@@ -77,6 +77,24 @@ def _put_in_rows(page: PageText) -> None:
     found += _in_rows(page, columns)
     for at, line in zip(places, found, strict=True):
         page.lines[at] = line
+
+
+def _behind_labels(lines: list[Line]) -> list[Line]:
+    """Put the cells of a row that come after a label of several lines behind the line of it that is on their base.
+
+    Lines of text in columns have no gaps, and the line after such cells is below the whole label.
+    """
+    for at, line in enumerate(lines):
+        if not line.gaps or (at + 1 < len(lines) and lines[at + 1].base >= lines[at - 1].base):
+            continue
+        for label in range(at - 2, max(at - 2 - _MOST_ALONE, -1), -1):
+            above, below = lines[label : label + 2]
+            if below.base > above.base - 0.7 * above.style.size or below.right >= line.left:
+                break
+            if above.right < line.left and abs(above.base - line.base) < _SAME_BASE * line.style.size:
+                lines.insert(label + 1, lines.pop(at))
+                break
+    return lines
 
 
 def _stacks(lines: Sequence[Line]) -> Iterator[_Stack]:
@@ -192,8 +210,11 @@ def _goes_on(run: list[_Row], full: _Row, row: _Row, several: bool, alone: int) 
     )  # cells may stand in the middle
     if line.style.angle != last.style.angle or not near or (not several and alone > _MOST_ALONE):
         return False
-    aligned = sum(any(_are_aligned(cell, other, size) for other in _of(full)) for cell in _of(row))
-    return aligned >= (2 if several else 1)
+    cells = _of(full)
+    aligned = sum(any(_are_aligned(cell, other, size) for other in cells) for cell in _of(row))
+    [first, *_] = _of(row)
+    within = any(cell.left <= first.left and first.right < behind.left for cell, behind in pairwise(cells))
+    return aligned >= 2 if several else aligned > 0 or within  # the second line of a label may be indented
 
 
 def _are_aligned(cell: Cell, other: Cell, size: float) -> bool:
