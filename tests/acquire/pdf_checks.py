@@ -134,6 +134,49 @@ def _sampled(sample: dict) -> Iterator[Check]:
         yield Check(path, "order", sample["before"], sample["after"], slips)
 
 
+def table_checks() -> Iterator[dict[str, str]]:
+    """Yield olmOCR's checks of tables: a cell, what is beside it, and its headings, with the document's path."""
+    for line in (FOLDER / "olmocr" / "dataset.jsonl").read_text(encoding="utf-8").splitlines():
+        sample = json.loads(line) if line.strip() else {"type": ""}
+        path = f"olmocr/{Path(sample.get('pdf', '')).name}"
+        if sample["type"] == "table" and (FOLDER / path).is_file():
+            yield {**sample, "path": path}
+
+
+def has_cell(reading: Reading, wanted: dict[str, str]) -> bool:
+    """Tell whether a cell stands in a table of a reading where the check says."""
+    for block in reading.blocks:
+        if block.kind == "table":
+            rows = reading.text[block.start : block.end].split("\n")
+            table = [[bare(cell) for cell in row[1:-1].split("|")] for row in rows]
+            if any(_stands(table, at, column, wanted) for at, row in enumerate(table) for column in range(len(row))):
+                return True
+    return False
+
+
+def _stands(table: list[list[str]], at: int, column: int, wanted: dict[str, str]) -> bool:
+    """Tell whether a cell of a table is the wanted one, between its neighbours and under its headings."""
+
+    def cell(row: int, place: int) -> str:
+        return table[row][place] if 0 <= row < len(table) and 0 <= place < len(table[row]) else ""
+
+    found = {
+        "cell": [cell(at, column)],
+        "up": [cell(at - 1, column)],
+        "down": [cell(at + 1, column)],
+        "left": [cell(at, column - 1)],
+        "right": [cell(at, column + 1)],
+        "top_heading": [cell(row, column) for row in range(at)],
+        "left_heading": [cell(at, place) for place in range(column)],
+    }
+    return all(bare(wanted[key]) in there for key, there in found.items() if wanted.get(key))
+
+
+def bare(text: str) -> str:
+    """Leave out white space and case."""
+    return "".join(plain(text).lower().split())
+
+
 def misses(data: bytes, reading: Reading, spans: list[tuple[int, int]]) -> list[str]:
     """Say for which spans of a reading the boxes do not cover exactly the words, as PDFium itself places them."""
     import pypdfium2

@@ -10,11 +10,12 @@ import pytest
 from pincite.acquire.read import load, read
 from pincite.errors import SourceError, SourceTooLarge
 from pincite.types import Reading
-from tests.acquire.pdf_checks import BOMBS, FOLDER, PAGES, REFUSED, checks
+from tests.acquire.pdf_checks import BOMBS, FOLDER, PAGES, REFUSED, checks, has_cell, table_checks
 
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="the shared test documents are not here (PINCITE_DATA)")
 # Recognised text with misread letters, and two columns whose order only the numbers of their headings tell.
 KNOWN_FAILURES = 4
+TABLE_CHECKS = 11  # of 16: the others have headings on their side, or two columns with a narrow space between them
 
 
 @cache
@@ -52,6 +53,14 @@ def test_the_documents_say_what_they_must(record_property):
     assert sum(asked.values()) - asked["once absent"] >= 70
     assert len(judged) <= KNOWN_FAILURES, judged
     assert passed["once absent"] >= 8, "of 13: a single page cannot tell running heads from text"
+
+
+def test_cells_of_tables_stand_where_they_must(record_property):
+    wanted = list(table_checks())
+    found = sum(has_cell(reading(check["path"]), check) for check in wanted)
+    record_property("table checks passed", f"{found}/{len(wanted)}")
+    assert len(wanted) >= 16
+    assert found >= TABLE_CHECKS
 
 
 @pytest.mark.parametrize("path", REFUSED)
