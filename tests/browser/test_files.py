@@ -92,11 +92,15 @@ def test_pasted_files_are_taken_in(server: Server, visit) -> None:
     opened = visit(server.url)
     page = opened.go("/")
     page.locator("#question").wait_for()
-    page.evaluate("""() => {
+    paste = """(text) => {
         const clipboardData = new DataTransfer();
         clipboardData.items.add(new File(["The well is 30 metres deep."], "well.md"));
-        document.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-    }""")
+        if (text) clipboardData.setData("text/plain", text);
+        const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+        return document.querySelector("#question").dispatchEvent(event);
+    }"""
+    assert page.evaluate(paste, "words, with a picture of them")  # the field has them, as it would without us
+    assert not page.evaluate(paste, "")
     page.locator(".batch", has_text="1 added.").wait_for(timeout=60_000)
     page.get_by_role("link", name="well", exact=True).wait_for()
     page.get_by_role("button", name="Ask about them").click()

@@ -131,10 +131,7 @@ function minded(answer) {
       el(
         "details",
         el("summary", { text: `${plural(left.length, "sentence")} of the draft left out: no source supports ${left.length > 1 ? "them" : "it"}` }),
-        el(
-          "ul.plain",
-          left.map((finding) => el("li", { dir: "auto", text: line(finding.message) })),
-        ),
+        el("ul.plain", left.map((finding) => el("li", { dir: "auto", text: told(finding) }))),
       ),
   );
 }
@@ -144,15 +141,12 @@ function foot(answer, can) {
   const drafted = answer.trace.stages.some((stage) => stage.name === "draft");
   const quotes = drafted ? "Quotes only, as the model’s draft did not hold" : "Quotes only";
   const by = answer.generator === "extractive" ? quotes : `Written by ${line(answer.generator)}`;
+  const copied = () => copy(answerText(answer), "The answer and its sources are copied.", can.app);
   return el(
     "footer.row.spread.answer-foot",
     el(
       "div.row",
-      button("Copy", {
-        icon: "copy",
-        kind: "quiet",
-        on: () => copy(answerText(answer), "The answer and its sources are copied.", can.app),
-      }),
+      button("Copy", { icon: "copy", kind: "quiet", on: copied }),
       button("Why this answer?", { icon: "why", kind: "quiet", on: can.why }),
     ),
     el("span.small.muted", { text: `${by} · ${duration(answer.trace.seconds)}` }),

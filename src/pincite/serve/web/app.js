@@ -205,13 +205,9 @@ function rail(open) {
 /** Go round light, dark and what the system has. */
 function theme() {
   const root = document.documentElement;
-  const order = ["", "light", "dark"];
   const signs = { "": ["system", "Colours: as the system"], light: ["sun", "Colours: light"], dark: ["moon", "Colours: dark"] };
-  const control = button("Colours", {
-    bare: true,
-    kind: "quiet",
-    on: () => turn(order[(order.indexOf(root.dataset.theme || "") + 1) % 3]),
-  });
+  const after = { "": "light", light: "dark", dark: "" };
+  const control = button("Colours", { bare: true, kind: "quiet", on: () => turn(after[root.dataset.theme || ""]) });
   const turn = (chosen) => {
     if (chosen) root.dataset.theme = chosen;
     else delete root.dataset.theme;
@@ -245,15 +241,19 @@ function takeDrops() {
     take(event, event.dataTransfer);
   });
   document.addEventListener("paste", (event) => {
-    if (app.canEdit && event.clipboardData?.files.length) take(event, event.clipboardData);
+    const { files: pasted = [], types = [] } = event.clipboardData || {};
+    const words = types.includes("text/plain") && typesIn(event); // office programs copy words with a picture of them
+    if (app.canEdit && pasted.length && !words) take(event, event.clipboardData);
   });
 }
+
+/** Whether the person is writing something. @param {Event} event */
+const typesIn = ({ target }) => /** @type {Element} */ (target).closest?.("input, textarea, select, dialog, [contenteditable]");
 
 /** Keys that work everywhere, except while typing. @param {KeyboardEvent} event */
 function onKey(event) {
   if (event.key === "Escape") closeRail();
-  const typing = /** @type {Element} */ (event.target).closest?.("input, textarea, select, dialog, [contenteditable]");
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typesIn(event) || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") {
     event.preventDefault();
     if (["", "c"].includes(app.route.view)) document.getElementById("question")?.focus();

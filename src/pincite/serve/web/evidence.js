@@ -85,19 +85,17 @@ function itemShown({ claim, place }, answer, where, signal) {
 /** The sentence and what the check found. */
 function said(claim) {
   const { word, sign, means } = VERDICTS[claim.verdict];
+  const problems = claim.problems.map((message) => el("li", { text: told({ message }) }));
   return el(
     "section.said",
     { class: claim.verdict, "aria-label": "What the answer says" },
     el("p.reading", { dir: "auto" }, underlined(plain(claim.text), claim.parts)),
     el("p.small.verdict", { class: claim.verdict }, icon(sign), el("b", { text: word }), el("span", { text: means })),
-    claim.problems.length > 0 &&
-      el(
-        "ul.plain.small",
-        claim.problems.map((problem) => el("li", { text: told({ message: problem }) })),
-      ),
+    claim.problems.length > 0 && el("ul.plain.small", problems),
   );
 }
 
+/** There is no place. */
 function nothing(where) {
   return notice("warn", "No passage carries this sentence.", {
     fix: "It was written by the model. Look for it yourself before you use it.",

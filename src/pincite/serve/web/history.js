@@ -37,13 +37,7 @@ function row(one, app) {
     "li",
     { data: { id: one.id } },
     el("a", { href: `#/c/${one.id}`, title: one.title }, el("span", { dir: "auto", text: one.title || "Untitled" })),
-    button(`More on “${one.title}”`, {
-      icon: "more",
-      bare: true,
-      kind: "quiet",
-      "aria-haspopup": "dialog",
-      on: () => manage(one.id, app),
-    }),
+    button(`More on “${one.title}”`, { icon: "more", bare: true, kind: "quiet", "aria-haspopup": "dialog", on: () => manage(one.id, app) }),
   );
 }
 
@@ -53,17 +47,14 @@ async function manage(id, app) {
   if (!one) return;
   const action = await dialog("This conversation", (close) => {
     const name = el("input.input", { id: "rename", value: one.title, maxlength: 80, dir: "auto" });
+    const closing = (label, sign, title, act, kind = "") => button(label, { icon: sign, title, kind, on: () => close(act) });
     return [
       form("Rename", field("Name", name), () => close(() => conversations.rename(id, name.value))),
       el(
         "div.row",
-        button("Export Markdown", {
-          icon: "download",
-          title: "Save as Markdown with footnotes",
-          on: () => close(() => exportAs(one, "md")),
-        }),
-        button("Export JSON", { icon: "download", title: "Save everything as JSON", on: () => close(() => exportAs(one, "json")) }),
-        button("Delete", { icon: "trash", kind: "danger", on: () => close(() => erase(one, app)) }),
+        closing("Export Markdown", "download", "Save as Markdown with footnotes", () => exportAs(one, "md")),
+        closing("Export JSON", "download", "Save everything as JSON", () => exportAs(one, "json")),
+        closing("Delete", "trash", null, () => erase(one, app), "danger"),
       ),
     ];
   });
@@ -72,13 +63,9 @@ async function manage(id, app) {
 
 /** @param {conversations.Conversation} one @param {"md" | "json"} form */
 function exportAs(one, form) {
-  const [text, type] =
-    form === "md" ? [conversations.asMarkdown(one), "text/markdown"] : [conversations.asJson(one), "application/json"];
-  const name =
-    one.title
-      .replace(/[^\p{L}\p{N}]+/gu, "-")
-      .replace(/^-|-$/g, "")
-      .slice(0, 60) || "conversation";
+  const { asMarkdown, asJson } = conversations;
+  const [text, type] = form === "md" ? [asMarkdown(one), "text/markdown"] : [asJson(one), "application/json"];
+  const name = one.title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "conversation";
   save(new Blob([text], { type: `${type};charset=utf-8` }), `${name}.${form}`);
 }
 

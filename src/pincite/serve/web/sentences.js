@@ -30,15 +30,8 @@ export function sentences(answer, open) {
     return { claim, index, start, end, whole };
   });
   const passages = [...answer.citations.map((c) => c.quote), ...(answer.evidence || []).map((e) => e.text)];
-  const ctx = {
-    text: answer.text,
-    claims,
-    lacking: claims.flatMap((c) => lackingIn(c, answer.text)),
-    passages,
-    open,
-    told: new Set(),
-    answer,
-  };
+  const lacking = claims.flatMap((c) => lackingIn(c, answer.text));
+  const ctx = { text: answer.text, claims, lacking, passages, open, answer };
   return labelled(arranged(parse(answer.text), ctx), claims, answer);
 }
 
@@ -49,12 +42,8 @@ function labelled(nodes, claims, answer) {
   if (!own.length || own.length === claims.length || own[0].index === 0) return nodes;
   const first = nodes.findIndex((node) => node.querySelector(`[data-claim="${own[0].index}"]`));
   const label = (words) => el("p.whose", { text: words });
-  return [
-    label("In the words of your documents"),
-    ...nodes.slice(0, first),
-    label("In the model’s words"),
-    ...nodes.slice(first),
-  ];
+  const [quoted, written] = [nodes.slice(0, first), nodes.slice(first)];
+  return [label("In the words of your documents"), ...quoted, label("In the model’s words"), ...written];
 }
 
 const flat = (text) => text.replace(/\s+/g, " ").trim();
