@@ -9,13 +9,14 @@ says is believed by its message, never by its exit code, and only as far as the 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from pincite import errors
@@ -44,11 +45,7 @@ def sandboxed(module: str) -> Reader:
     Returns:
         The reader.
     """
-
-    def read(data: bytes, name: str, media_type: str) -> Reading:
-        return read_in_child(module, data, name, media_type)
-
-    return read
+    return cast(Reader, partial(read_in_child, module))
 
 
 def read_in_child(
@@ -225,7 +222,8 @@ class _Worker:
             self._process.wait()
             self._folder.cleanup()
         for pipe in (self._process.stdin, self._process.stdout):
-            _quietly(cast(BinaryIO, pipe).close)
+            with contextlib.suppress(OSError):  # it may hold bytes that nobody will read
+                cast(BinaryIO, pipe).close()
 
 
 def _most_memory() -> int:
@@ -235,14 +233,6 @@ def _most_memory() -> int:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RUSAGE_UNIT
-
-
-def _quietly(close: Callable[[], None]) -> None:
-    """Close a pipe that may hold bytes which nobody will read."""
-    try:
-        close()
-    except OSError:
-        return
 
 
 def _value(answer: dict[str, Any], memory: int) -> Any:
