@@ -145,7 +145,7 @@ def judged(name: str, library: pincite.Library, questions: list[dict[str, str]],
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PINCITE_DATA", ""), "aragog"))
+    parser.add_argument("--data", type=Path, default=Path(os.environ.pop("PINCITE_DATA", ""), "aragog"))  # no setting
     parser.add_argument("--pypdf", default=sys.executable)
     parser.add_argument("--libraries", type=Path)
     parser.add_argument("--output", type=Path)
