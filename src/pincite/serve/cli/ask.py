@@ -14,10 +14,10 @@ from pincite.serve.cli import render
 from pincite.serve.cli.opening import (
     ANSWER,
     argument,
-    filter_of,
     open_library,
     paths_and_question,
     question_last,
+    search_of,
     shared,
 )
 from pincite.types import Answer, DoneEvent, Stage, TokenEvent, Trace, Turn
@@ -35,13 +35,14 @@ ARGUMENTS = (
 
 def run(args: argparse.Namespace) -> int:
     """Answer; 1 when the documents do not hold the answer."""
-    paths, question = paths_and_question(args.words)
+    args.paths, question = paths_and_question(args.words)
     with question_last(), open_library(args) as library:
         started = time.perf_counter()
-        if paths:
-            bring(library, paths)
-        synced = (Stage("sync", time.perf_counter() - started),) if paths else ()
-        answer = answered(library, args, question, paths, refresh=not args.no_refresh and not paths)
+        if args.paths:
+            bring(library, args.paths)
+            args.no_refresh = True
+        synced = (Stage("sync", time.perf_counter() - started),) if args.paths else ()
+        answer = answered(library, args, question)
         answer = replace(answer, trace=Trace((*synced, *answer.trace.stages)))
         report(answer, args, documents=library.stats().documents)
     return 1 if answer.outcome == "not_in_documents" else 0
@@ -58,26 +59,11 @@ def bring(library: Library, paths: list[str]) -> None:
     progress.end()
 
 
-def answered(
-    library: Library,
-    args: argparse.Namespace,
-    question: str,
-    paths: list[str],
-    *,
-    refresh: bool,
-    history: Sequence[Turn] = (),
-) -> Answer:
+def answered(library: Library, args: argparse.Namespace, question: str, history: Sequence[Turn] = ()) -> Answer:
     """Ask, show events as they come if that is wanted, and give the answer at the end."""
     drafting = False
-    for event in library.stream(
-        question,
-        extract=args.extract,
-        mode=args.mode,
-        where=filter_of(args.where),
-        paths=paths or None,
-        refresh=refresh,
-        history=history,
-    ):
+    how = search_of(args) | {"paths": args.paths or None, "extract": args.extract, "history": history}
+    for event in library.stream(question, **how):
         if args.stream and args.json:
             render.emit(shapes.event_json(event))
         elif isinstance(event, TokenEvent) and (args.stream or sys.stderr.isatty()):

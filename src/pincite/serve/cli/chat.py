@@ -105,8 +105,7 @@ class Chat:
     def _answer(self, question: str) -> None:
         """Answer, and remember what was answered."""
         args = self._args
-        history = [answer.turn for answer in self._answers]
-        answer = ask.answered(self._library, args, question, args.paths, refresh=not args.no_refresh, history=history)
+        answer = ask.answered(self._library, args, question, [answer.turn for answer in self._answers])
         self._answers.append(answer)
         if not args.json and understood(answer):
             render.note(understood(answer))

@@ -10,7 +10,7 @@ from pathlib import Path
 from pincite.errors import PathMissing, UsageError
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import SEARCH, argument, filter_of, open_library, shared
+from pincite.serve.cli.opening import SEARCH, argument, open_library, search_of, shared
 from pincite.types import Citation, Claim, Finding
 
 ARGUMENTS = (
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Check; 1 when a claim is not supported."""
     text = _read(args.file)
     with open_library(args) as library:
-        checked = library.check(text, mode=args.mode, where=filter_of(args.where), refresh=not args.no_refresh)
+        checked = library.check(text, **search_of(args))
         documents = library.stats().documents
     if args.json:
         render.emit(shapes.check_json(text, checked))

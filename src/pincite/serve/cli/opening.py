@@ -92,6 +92,11 @@ def shared(*names: str) -> tuple[Argument, ...]:
     return tuple(one for name in names for one in _SHARED if f"--{name}" in one[0])
 
 
+def search_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Give what the arguments say of how to search."""
+    return {"mode": args.mode, "where": filter_of(args.where), "refresh": not args.no_refresh}
+
+
 def paths_and_question(words: list[str]) -> tuple[list[str], str]:
     """Take apart ``[PATH...] QUESTION``; a path where the question should be is a UsageError."""
     *paths, question = words

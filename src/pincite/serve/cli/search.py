@@ -12,10 +12,10 @@ from pincite.serve.cli import render
 from pincite.serve.cli.opening import (
     SEARCH,
     argument,
-    filter_of,
     open_library,
     paths_and_question,
     question_last,
+    search_of,
     shared,
 )
 from pincite.serve.cli.why import shown_places, shown_terms
@@ -32,14 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Search; 1 when nothing was found."""
     paths, question = paths_and_question(args.words)
     with question_last(), open_library(args) as library:
-        result = library.search(
-            question,
-            limit=args.limit,
-            mode=args.mode,
-            where=filter_of(args.where),
-            paths=paths or None,
-            refresh=not args.no_refresh,
-        )
+        result = library.search(question, limit=args.limit, paths=paths or None, **search_of(args))
         shaped = shapes.search_json(result, library if args.explain else None)
         documents = library.stats().documents
     render.result(args, shaped, lambda: _show(result, shaped["hits"], documents))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pincite.reports import STAGES, Place, Why, places_of
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import SEARCH, argument, filter_of, open_library, shared
+from pincite.serve.cli.opening import SEARCH, argument, open_library, search_of, shared
 
 _SHOWN = 5  # of the hits that came before
 
@@ -23,16 +23,8 @@ ARGUMENTS = (
 def run(args: argparse.Namespace) -> int:
     """Ask, and follow the document; 1 when the answer does not use it."""
     with open_library(args) as library:
-        why = library.why(
-            args.question,
-            args.document,
-            quote=args.quote,
-            extract=not args.generate,
-            limit=args.limit,
-            mode=args.mode,
-            where=filter_of(args.where),
-            refresh=not args.no_refresh,
-        )
+        asked = {"quote": args.quote, "extract": not args.generate, "limit": args.limit} | search_of(args)
+        why = library.why(args.question, args.document, **asked)
     render.result(args, shapes.why_json(why), lambda: _show(why))
     return 0 if why.found else 1
 
