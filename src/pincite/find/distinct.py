@@ -50,12 +50,6 @@ def _words(text: str) -> list[str]:
     return text.translate(_ASCII_WORDS).split() if text.isascii() else _WORD.findall(text.casefold())
 
 
-def marks(text: str) -> list[str]:
-    """List what tells texts of the same words apart, in order: numbers with their signs, and symbols."""
-    found: list[str] = _MARK.findall(text)
-    return found
-
-
 class Seen:
     """Texts so far, and which of them a new one is a near duplicate of."""
 
@@ -122,7 +116,7 @@ def alike(one: Looks, other: Looks) -> bool:
     if shortest < SHARE * longest:
         return False
     common = one.words & other.words
-    if len(common) < SHARE * (shortest + longest - len(common)) or marks(one.text) != marks(other.text):
+    if len(common) < SHARE * (shortest + longest - len(common)) or _MARK.findall(one.text) != _MARK.findall(other.text):
         return False
     if longest < _FEWEST:
         return _words(one.text) == _words(other.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -108,14 +108,12 @@ def weight_for(question: str, pieces: Pieces, languages: Sequence[str]) -> float
 
 def _with_siblings(scores: Mapping[int, float], owners: Mapping[int, int], share: float) -> dict[int, float]:
     """Draw each passage towards the mean of its document's candidates."""
-    sums: dict[int, float] = defaultdict(float)
-    counts: dict[int, int] = defaultdict(int)
+    owner = {key: owners.get(key, -key) for key in scores}
+    counts, sums = Counter(owner.values()), dict.fromkeys(owner.values(), 0.0)
     for key, score in scores.items():
-        owner = owners.get(key, -key)
-        sums[owner] += score
-        counts[owner] += 1
-    means = {owner: total / counts[owner] for owner, total in sums.items()}
-    return {key: (1 - share) * score + share * means[owners.get(key, -key)] for key, score in scores.items()}
+        sums[owner[key]] += score
+    pull = {name: share * (total / counts[name]) for name, total in sums.items()}
+    return {key: (1 - share) * score + pull[owner[key]] for key, score in scores.items()}
 
 
 def _floor(scores: Iterable[float], depth: int) -> float:

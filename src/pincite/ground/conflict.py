@@ -71,14 +71,9 @@ def conflicts(claim: str, spans: Sequence[Sentence], sentences: Sequence[Sentenc
                 continue
             differing = difference(ours, theirs, terms)
             if differing and (not differing[0] or said.issuperset(facts.words(differing[0]))):
-                found[theirs] = Conflict(ours, theirs, *_in_words(differing))
+                we_say, they_say = differing  # "" where one side only lacks a denial
+                found[theirs] = Conflict(ours, theirs, we_say or "this", they_say or "the opposite")
     return [found[theirs] for theirs in distinct(found)][:_MOST]
-
-
-def _in_words(differing: tuple[str, str]) -> tuple[str, str]:
-    """Say so where one side only lacks a denial."""
-    ours, theirs = differing
-    return ours or "this", theirs or "the opposite"
 
 
 def difference(one: Sentence, other: Sentence, terms: Terms) -> tuple[str, str] | None:
@@ -97,7 +92,8 @@ def difference(one: Sentence, other: Sentence, terms: Terms) -> tuple[str, str] 
         return values if likeness >= _LIKE and _same_subject(one.text, other.text) else None
     if likeness < _COPY or _DIGITS.findall(one.text) != _DIGITS.findall(other.text):
         return None
-    return _denial(one.text, other.text, terms) or _opposite(one.text, other.text) or _name(one.text, other.text)
+    opposite = next(iter(facts.opposites(one.text, other.text)), None)
+    return _denial(one.text, other.text, terms) or opposite or _name(one.text, other.text)
 
 
 def _frame(text: str, terms: Terms) -> frozenset[str]:
@@ -175,11 +171,6 @@ def _denial(one: str, other: str, terms: Terms) -> tuple[str, str] | None:
     if not bare or not bare <= terms.found(other if mine else one):
         return None
     return (f"not {scope}", "") if len(mine) > len(yours) else ("", f"not {scope}")
-
-
-def _opposite(one: str, other: str) -> tuple[str, str] | None:
-    """Give a word whose opposite the other side uses."""
-    return next(iter(facts.opposites(one, other)), None)
 
 
 def _name(one: str, other: str) -> tuple[str, str] | None:

@@ -72,7 +72,8 @@ def ceiling(
     writes, for the report; ``progress`` is called with (what, done, in all).
     """
     wanted = ("accepted", "draft") if drafts else ("accepted",)
-    kept = [case for case in cases if case.status in wanted and _can_be_asked(case)]
+    asking = [case for case in cases if case.question.strip() and (case.gold or not case.answerable)]
+    kept = [case for case in asking if case.status in wanted]
     if not kept:
         fix = "Accept some with `pincite cases review`, or take drafts too with --drafts."
         raise UsageError(f"No case of {name} can be asked.", fix=fix)
@@ -118,11 +119,6 @@ def _plain(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     spaced = re.sub(r"([\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f])", r" \1 ", folded)
     return " ".join(word for word in _WORD.findall(spaced) if word not in _ARTICLES)
-
-
-def _can_be_asked(case: Case) -> bool:
-    """Tell whether a case asks something, and says what to look for."""
-    return bool(case.question.strip()) and (not case.answerable or bool(case.gold))
 
 
 def _targets(case: Case, uri_of: Callable[[str], str]) -> list[Target]:

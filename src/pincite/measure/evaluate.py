@@ -117,16 +117,10 @@ def measure_cases(task: Task, store: Store, encoder: Encoder, how: How) -> Run:
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """Put a run into one table.
+    """Put a run into one table: what it is of, the mean of each metric, other facts, and 95 % intervals of the means.
 
-    Args:
-        run: as measured.
-
-    Returns:
-        dataset, mode, documents, passages, queries, the mean of each metric (``ndcg@10``, ``recall@10``,
-        ``recall@100``, ``mrr@10``, ``success@1`` and so on), queries_per_second (one after the other, until 100
-        documents are ranked), encoder, analyzer, reranker, rerank_stopped (questions for which it ran out of time),
-        unmeasured (what could not be measured, and why), and intervals: the 95 % interval of each mean.
+    ``queries_per_second`` is one after the other, until 100 documents are ranked; ``rerank_stopped`` counts questions
+    for which the reranker ran out of time; ``unmeasured`` says what could not be measured, and why.
     """
     first = ("dataset", "mode", "documents", "passages", "queries")
     rest = {name: value for name, value in run.facts.items() if name not in first}

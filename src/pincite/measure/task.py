@@ -48,7 +48,7 @@ def task_of(cases: Cases, store: Store, *, drafts: bool = False, limit: int | No
             task.questions[case.id] = case.question
             task.judgements[case.id] = dataset.judgements[case.id] if dataset else grades
     if not task.questions:
-        raise UsageError(f"No case of {cases.name} can be measured: {_reason(task, cases)}", fix=_fix(task))
+        raise _nothing(task, cases)
     return task
 
 
@@ -78,14 +78,12 @@ def _look(case: Case, task: Task, store: Store, name_of: Callable[[str], str]) -
     return {} if missing else grades
 
 
-def _reason(task: Task, cases: Cases) -> str:
-    """Say why nothing is left."""
+def _nothing(task: Task, cases: Cases) -> UsageError:
+    """Say why nothing is left, and what to do."""
+    reason, fix = "none names a source.", "Accept some with `pincite cases review`, or take drafts too with --drafts."
     if task.problems:
-        return f"{task.problems[0]['source']}: {task.problems[0]['problem']}"
-    return "none is accepted." if any(case.status != "accepted" for case in cases.cases) else "none names a source."
-
-
-def _fix(task: Task) -> str:
-    if task.problems:
-        return "Add the documents, or open the library that has them with --library."
-    return "Accept some with `pincite cases review`, or take drafts too with --drafts."
+        reason = "{source}: {problem}".format(**task.problems[0])
+        fix = "Add the documents, or open the library that has them with --library."
+    elif any(case.status != "accepted" for case in cases.cases):
+        reason = "none is accepted."
+    return UsageError(f"No case of {cases.name} can be measured: {reason}", fix=fix)
