@@ -57,7 +57,7 @@ READERS: dict[str, Reader | Callable[..., Reading] | str] = {
 }
 # How often a media type's reader was improved, where that is more than once: what an older one read is read again.
 _OFTEN = (
-    *("text/html", "application/rtf", "application/vnd.ms-outlook"),
+    *("application/pdf", "text/html", "application/rtf", "application/vnd.ms-outlook"),
     *(
         f"{_OFFICE}{kind}"
         for kind in ("wordprocessingml.document", "presentationml.presentation", "spreadsheetml.sheet")
@@ -68,7 +68,7 @@ _TWICE = (
     *("message/rfc822", "application/mbox", "application/epub+zip", "text/x-subtitles", "text/x-rst", "text/x-org"),
     *("application/json", "application/jsonl", "application/xml", "text/x-ini"),
 )
-REVISIONS = dict.fromkeys((*_TWICE, *CODE_TYPES, *IMAGES, "application/pdf"), 2) | dict.fromkeys(_OFTEN, 3)
+REVISIONS = dict.fromkeys((*_TWICE, *CODE_TYPES, *IMAGES), 2) | dict.fromkeys(_OFTEN, 3)
 _WITH_PASSWORD = frozenset({"application/pdf"})
 _AS_TEXT = "Save it as text, Markdown or HTML, and add that."
 _CURRENT = "Save it in the current format of the program, and add that."
