@@ -287,6 +287,12 @@ def test_markdown_export_has_a_footnote_for_each_citation_and_no_live_link(run: 
     assert made.endswith("## Then?\n\n*(stopped)*\n")
 
 
+def test_a_reference_to_an_upload_names_the_file_and_not_where_the_server_keeps_it(run: Any) -> None:
+    place = citation(1, "Rent: 5") | {"uri": f"file:///home/me/library/uploads/{'0a' * 12}/the%20lease.md"}
+    told = run("conversations.js", "(m, place) => m.reference(place)", place)
+    assert told == "“Rent: 5” A, line 1 (the lease.md, version 1, characters 0–9)"
+
+
 def test_a_follow_up_carries_the_last_turns_that_were_answered(run: Any) -> None:
     answer = {"text": "Yes. [1]", "citations": [citation(1, "q")], "claims": [], "outcome": "answered"}
     refused = {"text": "Not here.", "citations": [], "claims": [], "outcome": "not_in_documents"}

@@ -6,7 +6,7 @@ import { button, el, icon, notice } from "./dom.js";
 import { items } from "./evidence.js";
 import { refusal } from "./refusal.js";
 import { sentences, VERDICTS } from "./sentences.js";
-import { documentName, duration, fileName, line, plural, told, visible } from "./text.js";
+import { documentName, duration, fileName, line, plural, told, uploaded, visible } from "./text.js";
 
 /**
  * @typedef {object} Shown what an answer can do
@@ -81,8 +81,6 @@ function conflict(sides, claim, open) {
   );
 }
 
-const UPLOADED = /\/uploads\/[0-9a-f]{24}\//;
-
 /** The cited documents, each with the places in it. */
 function sources(answer, all, can) {
   if (!answer.citations.length) return null;
@@ -98,7 +96,7 @@ function sources(answer, all, can) {
   const source = (uri) => {
     const places = answer.citations.filter((citation) => citation.uri === uri);
     const name = documentName(places[0]);
-    const file = UPLOADED.test(uri) ? name : fileName(uri); // an upload is kept under a name that is not quite its own
+    const file = uploaded(uri) ? name : fileName(uri);
     return el(
       "li.source",
       el("p.name", { dir: "auto", title: name, text: name }),

@@ -6,7 +6,7 @@
  * @typedef {{id: string, owner: string, title: string, created: string, updated: string, turns: Turn[]}} Conversation
  */
 
-import { decoded, line, visible } from "./text.js";
+import { decoded, fileName, line, uploaded, visible } from "./text.js";
 
 const NAME = "pincite";
 const STORE = "conversations";
@@ -170,7 +170,8 @@ function answerParts(answer, before) {
 
 /** Name a place and its words as a lawyer would: quote, document, place, version. @param {any} citation */
 export function reference(citation) {
-  return `“${escaped(line(citation.quote))}” ${escaped(placeOf(citation))} (${escaped(visible(decoded(citation.uri)))}, version ${citation.version}, characters ${citation.start}–${citation.end})`;
+  const file = uploaded(citation.uri) ? fileName(citation.uri) : visible(decoded(citation.uri));
+  return `“${escaped(line(citation.quote))}” ${escaped(placeOf(citation))} (${escaped(file)}, version ${citation.version}, characters ${citation.start}–${citation.end})`;
 }
 
 /** Title, page or line, and heading of a citation or passage. @param {any} citation */

@@ -61,6 +61,9 @@ export function fileName(uri) {
   return line(decoded(uri).replace(/\/+$/, "").split("/").pop() || decoded(uri));
 }
 
+/** Whether a source is an upload: its path is the server's own business, its file's name nearly its own. @param {string} uri */
+export const uploaded = (uri) => /\/uploads\/[0-9a-f]{24}\//.test(uri);
+
 /** The readable form of a URI. @param {string} uri */
 export function decoded(uri) {
   try {
