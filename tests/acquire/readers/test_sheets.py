@@ -162,3 +162,9 @@ def test_text_boxes_titles_of_charts_and_running_heads_come_behind_the_cells():
 def test_a_workbook_that_the_library_refuses_is_read_cell_by_cell():
     data = xlsx({"S": '<row r="1"><c r="A1" t="s"><v>7</v></c><c r="B1"><v>2</v></c></row>'})
     assert read(data, "t.xlsx", "").text == "# S\n\nB1: 2", "a shared text that is not there"
+
+
+def test_errors_are_what_their_formulas_show():
+    data = xlsx({"S": '<row r="2"><c r="B2" s="1" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="C2"><v>2</v></c></row>'
+                 '<row r="3"><c r="C3" t="e"><v>#N/A</v></c></row>'})  # fmt: skip
+    assert spans(read(data, "t.xlsx", ""))[1:] == [("table", "B2:C3", "| #DIV/0! | 2 |\n|  | #N/A |")]

@@ -29,6 +29,10 @@ from pincite.types import Reading, Scalar
 
 _SPARSE_BYTES = 32 << 20  # of the XML of a sheet with a larger rectangle, which is read cell by cell
 _CELL = re.compile(rb'<(?:\w+:)?c\s(?:[^<>]*?\s)?r="([A-Z]{1,3})(\d{1,9})"')
+_ERROR = re.compile(
+    rb'<(?:\w+:)?c\s[^<>]*?\br="([A-Z]{1,3})(\d{1,7})"[^<>]*\bt="e"[^<>]*>'
+    rb"(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]{0,999}</(?:\w+:)?f>))?<(?:\w+:)?v>(#[A-Z/0!?_]{2,15})<"
+)
 _TAIL = 1 << 10  # bytes: an element that begins at the end of one part of a stream ends in the next
 _Sheet = tuple[str, bool, list[Piece]]
 """Its name, whether it is hidden, and what is in it."""
@@ -87,6 +91,7 @@ class _Survey(NamedTuple):
     rows: set[int]  # that are hidden, and columns
     columns: set[int]
     cells: set[tuple[int, int]]  # row, column; white on white, or of a format that shows nothing
+    errors: dict[int, dict[int, str]]  # row, column: "#N/A", which the library leaves out
     running: list[str]  # headers and footers of its pages, without the codes of their looks
 
     def hides(self, row: int, column: int) -> bool:
@@ -110,12 +115,13 @@ def _surveyed(parts: Parts, sheets: Iterable[str]) -> dict[str, _Survey]:
 
 def _survey(chunks: Iterable[bytes], styles: set[bytes]) -> _Survey:
     """Look through a sheet; rows that a filter hides are only out of sight."""
-    found = _Survey(0, set(), set(), set(), [])
+    found = _Survey(0, set(), set(), set(), {}, [])
     corners, marks, tail = (set[bytes](), set[bytes]()), set[bytes](), b""
     for part in chunks:
         seen, tail = tail + part, part[-_TAIL:]
-        for names, letters in zip(corners, zip(*_CELL.findall(seen), strict=True), strict=False):
-            names.update(letters)
+        cells = _CELL.findall(seen)
+        for at, names in enumerate(corners):
+            names |= {cell[at] for cell in cells}
         marks.update(mark for mark in (b"<autoFilter", b"<tableParts", b"<conditionalFormatting") if mark in seen)
         found.rows.update(int(n) for tag in _ROW_TAG.findall(seen) for n in re.findall(rb'\br="(\d{1,7})"', tag))
         for tag in _COLUMN_TAG.findall(seen):
@@ -124,7 +130,10 @@ def _survey(chunks: Iterable[bytes], styles: set[bytes]) -> _Survey:
         for letters, row, style in _STYLED.findall(seen) if styles else ():
             if style in styles:
                 found.cells.add((int(row), column_of(letters.decode())))
-        texts = (_CODES.sub(" ", unescape(text.decode("utf-8", "replace"))) for text in _RUNNING.findall(seen))
+        for letters, row, error in _ERROR.findall(seen) if b't="e"' in seen else ():
+            found.errors.setdefault(int(row), {})[column_of(letters.decode())] = error.decode()
+        running = _RUNNING.findall(seen) if b"er>" in seen else ()
+        texts = (_CODES.sub(" ", unescape(text.decode("utf-8", "replace"))) for text in running)
         found.running.extend(" ".join(text.split()) for text in texts)
     if b"<autoFilter" in marks:
         found.rows.clear()
@@ -170,8 +179,11 @@ def _lines(sheet: Any, left: int, survey: _Survey | None) -> Iterator[Line]:
     """Write the rows of a sheet; its iterator begins at row 1 and column ``left``."""
     for row, values in enumerate(sheet.iter_rows(), 1):
         is_seen = not (survey and row in survey.rows)
-        if values.count("") < len(values) or not is_seen:
+        errors = survey.errors.get(row, {}) if survey else {}
+        if values.count("") < len(values) or errors or not is_seen:
             cells = ["" if value == "" else written(value) for value in values]
+            for column, text in errors.items():
+                cells[column - left : column - left + 1] = [text] if 0 <= column - left < len(cells) else []
             places = range(len(cells)) if survey and (survey.columns or survey.cells) else ()
             yield (row, is_seen, cells, {at for at in places if survey and survey.hides(row, left + at)})
 
