@@ -81,3 +81,19 @@ def test_any_lines_give_scalars(lines):
 
 def test_tags_construct_nothing():
     assert values("title: !!python/object/apply:os.system ['true']")["title"].startswith("!!python")
+
+
+def test_toml_as_hugo_writes_it():
+    lines = [
+        "+++",
+        'title = "A: b"',
+        "draft = true",
+        "date = 2024-05-06",
+        'tags = ["a", "b"]',
+        "n = 1",
+        f"big = {10**40}",
+    ]
+    wanted = {"title": "A: b", "draft": True, "date": "2024-05-06", "tags": "a, b", "n": 1, "big": str(10**40)}
+    assert front_matter([*lines, "[x]", "y = 1", "+++", "Text"]) == (10, wanted)
+    assert front_matter(["+++", "no toml", "+++"]) == (0, {})
+    assert front_matter(["+++", "a = 1"]) == (0, {})

@@ -1,13 +1,16 @@
-"""YAML front matter, the part of YAML that people write there: scalars and flat lists. Nothing is ever constructed."""
+"""Front matter: TOML, and the part of YAML that people write there, scalars and flat lists. Nothing is constructed."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 
 from pincite.types import Scalar
 
 _LINES = 1000
+_TOML = ("+++",)
+_FENCES = {"---": ("---", "..."), "+++": _TOML}  # the first line: those that end what it begins
 _KEYS = 100
 _VALUE = 1000  # characters
 _PAIR = re.compile(r"([A-Za-z_][\w .-]{0,63}?)\s*:(?:\s+(.*))?$")
@@ -25,11 +28,24 @@ def front_matter(lines: list[str]) -> tuple[int, dict[str, Scalar]]:
         The number of lines it takes, both fences included, and its keys; (0, {}) when there is none. Lists are
         joined by ", "; what is nested deeper stays text.
     """
-    if not lines or lines[0].rstrip() != "---":
-        return 0, {}
-    end = next((number for number, line in enumerate(lines[1:_LINES], 1) if line.rstrip() in ("---", "...")), 0)
-    pairs = dict(list(_pairs(lines[1:end]))[:_KEYS])
+    fences = _FENCES.get(lines[0].rstrip(), ()) if lines else ()
+    end = next((number for number, line in enumerate(lines[1:_LINES], 1) if line.rstrip() in fences), 0)
+    found = _toml(lines[1:end]) if fences == _TOML else _pairs(lines[1:end])
+    pairs = dict(list(found)[:_KEYS])
     return (end + 1, pairs) if pairs else (0, {})
+
+
+def _toml(lines: list[str]) -> Iterator[tuple[str, Scalar]]:
+    """Yield the keys of TOML at the outermost level, as those of YAML."""
+    try:
+        table = tomllib.loads("\n".join(lines))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    for key, value in table.items():
+        if isinstance(value, list):
+            yield key, ", ".join(map(str, value))[:_VALUE]
+        elif not isinstance(value, dict):
+            yield key, _scalar(str(value)) if isinstance(value, int | float) else str(value)[:_VALUE]
 
 
 def _pairs(lines: list[str]) -> Iterator[tuple[str, Scalar]]:
