@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import (
-    ANSWER,
-    argument,
-    open_library,
-    paths_and_question,
-    question_last,
-    search_of,
-    shared,
-)
+from pincite.serve.cli.opening import ANSWER, argument, open_library, paths_and_question, search_of, shared
 from pincite.types import Answer, DoneEvent, Stage, TokenEvent, Trace, Turn
 
 if TYPE_CHECKING:
@@ -36,7 +28,7 @@ ARGUMENTS = (
 def run(args: argparse.Namespace) -> int:
     """Answer; 1 when the documents do not hold the answer."""
     args.paths, question = paths_and_question(args.words)
-    with question_last(), open_library(args) as library:
+    with open_library(args) as library:
         started = time.perf_counter()
         if args.paths:
             bring(library, args.paths)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pincite.errors import PinciteError, UsageError
 from pincite.serve import shapes
 from pincite.serve.cli import ask, render
-from pincite.serve.cli.opening import ANSWER, argument, open_library, question_last, shared
+from pincite.serve.cli.opening import ANSWER, argument, open_library, shared
 from pincite.types import Answer, Citation
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ ARGUMENTS = (
 
 def run(args: argparse.Namespace) -> int:
     """Talk until the input ends."""
-    with question_last(), open_library(args) as library:
+    with open_library(args) as library:
         if args.paths:
             ask.bring(library, args.paths)
         chat = Chat(library, args)

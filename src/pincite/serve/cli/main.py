@@ -17,9 +17,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from pincite import __version__
-from pincite.errors import PinciteError, UsageError
+from pincite.errors import PathMissing, PinciteError, UsageError
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import argument
+from pincite.serve.cli.opening import QUESTION_LAST, argument
 
 _COMMANDS = (
     *("ask", "chat", "add", "search", "list", "show", "remove", "label", "check", "why", "evaluate", "cases"),
@@ -67,7 +67,10 @@ def _run(given: Sequence[str]) -> int:
     if unknown:
         fix = f"Try: pincite {args.command} --help"
         raise UsageError(f"`pincite {args.command}` does not take {' '.join(unknown)}.", fix=fix)
-    return int(_module(args.command).run(args))
+    try:
+        return int(_module(args.command).run(args))
+    except PathMissing as error:  # or it is a question that stands first, or without quotes
+        raise PathMissing(str(error), fix=QUESTION_LAST if "words" in args else error.fix) from error
 
 
 def parser() -> argparse.ArgumentParser:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pincite.errors import FilterError, PathMissing, UsageError
+from pincite.errors import FilterError, UsageError
 from pincite.serve.cli.render import Progress
 
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from pincite.settings import Settings
     from pincite.store.filters import Filter
 
-_QUESTION_LAST = 'Check the path, and write the question last and in quotes: pincite ask ./folder "question"'
+QUESTION_LAST = 'Check the path, and write the question last and in quotes: pincite ask ./folder "question"'
 
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 
@@ -101,17 +99,8 @@ def paths_and_question(words: list[str]) -> tuple[list[str], str]:
     """Take apart ``[PATH...] QUESTION``; a path where the question should be is a UsageError."""
     *paths, question = words
     if os.path.lexists(question) and (os.sep in question or "." in question):
-        raise UsageError(f"{question} is a path, and there is no question.", fix=_QUESTION_LAST)
+        raise UsageError(f"{question} is a path, and there is no question.", fix=QUESTION_LAST)
     return paths, question
-
-
-@contextmanager
-def question_last() -> Iterator[None]:
-    """Say of a path that is missing that it may be a question: one that stands first, or without quotes."""
-    try:
-        yield
-    except PathMissing as error:
-        raise PathMissing(str(error), fix=_QUESTION_LAST) from error
 
 
 def filter_of(conditions: list[str]) -> Filter | None:

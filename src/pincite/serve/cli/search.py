@@ -9,15 +9,7 @@ from typing import Any
 from pincite.reports import places_of
 from pincite.serve import shapes
 from pincite.serve.cli import render
-from pincite.serve.cli.opening import (
-    SEARCH,
-    argument,
-    open_library,
-    paths_and_question,
-    question_last,
-    search_of,
-    shared,
-)
+from pincite.serve.cli.opening import SEARCH, argument, open_library, paths_and_question, search_of, shared
 from pincite.serve.cli.why import shown_places, shown_terms
 from pincite.types import SearchResult
 
@@ -31,7 +23,7 @@ ARGUMENTS = (
 def run(args: argparse.Namespace) -> int:
     """Search; 1 when nothing was found."""
     paths, question = paths_and_question(args.words)
-    with question_last(), open_library(args) as library:
+    with open_library(args) as library:
         result = library.search(question, limit=args.limit, paths=paths or None, **search_of(args))
         shaped = shapes.search_json(result, library if args.explain else None)
         documents = library.stats().documents
