@@ -105,3 +105,9 @@ def test_more_cells_than_a_sheet_may_have_are_refused_before_they_are_written():
     )
     with pytest.raises(SourceTooLarge, match="more cells"):
         read(data, "t.ods", ODS)
+
+
+def test_long_files_and_odd_counts_are_read():
+    rows = row(cell("a", 'table:number-columns-repeated="-5"'), cell("b"), more='table:number-rows-repeated="-3"')
+    columns = '<table:table-column table:number-columns-repeated="1"/>' * 200_000
+    assert spans(flat(sheet(rows, columns=columns))) == [("table", "A1:B1", "| a | b |")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ _CELLS = frozenset({f"{_TABLE}table-cell", _COVERED})
 _TAGS = (_ROW, f"{_OFFICE}body", *(f"{_TABLE}{name}" for name in ("table", "table-column", "shapes")))
 _TIME = re.compile(r"PT(\d+)H(\d+)M([\d.,]+)S")
 _NUMBERS = frozenset({"float", "percentage", "currency"})
+_FED = 1 << 16  # bytes at a time: the parser refuses to hold more than ten million
 _MOST = 1 << 14  # columns that a row may have, and hidden empty rows that one may stand for
 _Sheets = Iterator[tuple[str, bool, list[Piece]]]
 """Of each its name, whether it is hidden, and its tables, then its comments and what is drawn on it."""
@@ -56,7 +58,7 @@ class _Sheet:
                 cells += [""] * (at - len(cells)) + [text] * repeat if text else ()
                 unseen |= {place for place in range(at, len(cells)) if self._is_unseen(node, cell, place + 1)}
             at += repeat
-        repeat = number(node.get(f"{_TABLE}number-rows-repeated", "1"), 1)
+        repeat = max(1, number(node.get(f"{_TABLE}number-rows-repeated", "1"), 1))
         is_seen = node.get(f"{_TABLE}visibility") != "collapse"
         self.count += repeat * len(cells)
         if self.count > CELLS:
@@ -67,7 +69,8 @@ class _Sheet:
 
     def _is_unseen(self, row: Any, cell: Any, place: int) -> bool:
         """Tell whether a cell is in a hidden column, under another cell, or white on white."""
-        column = next((column for column in self.columns if place <= column[0]), (0, "", False))
+        at = bisect_left(self.columns, (place,))
+        column = self.columns[at] if at < len(self.columns) else (0, "", False)
         own = cell.get(f"{_TABLE}style-name") or row.get(f"{_TABLE}default-cell-style-name") or column[1]
         return column[2] or cell.tag == _COVERED or self.walk.looks.get(own) in ("white", "hidden")
 
@@ -153,7 +156,8 @@ def _events(chunks: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
     options = {"resolve_entities": False, "load_dtd": False, "remove_comments": True, "remove_pis": True}
     parser = XMLPullParser(("start", "end"), tag=_TAGS, no_network=True, **options)
     for chunk in chunks:
-        parser.feed(chunk)
-        yield from parser.read_events()
+        for at in range(0, len(chunk), _FED):
+            parser.feed(chunk[at : at + _FED])
+            yield from parser.read_events()
     parser.close()
     yield from parser.read_events()
