@@ -15,7 +15,7 @@ from pincite.types import Block, BlockKind, Document, Reading, Span, searched_te
 
 LEAST_LIMIT = 16  # below, the pieces of one character might not fit
 PIECE_CHARACTERS = 8  # per word piece of the limit; English has 4 to 5
-_CONTEXT_SHARE = 4  # the context takes at most 1/4 of a passage
+_CONTEXT_SHARE = 4  # the context takes at most 1/4 of a passage, and a table's header as much again
 _TINY_SHARE = 6  # a section below 1/6 of the limit may share a passage with another such section
 _WHOLE: tuple[BlockKind, ...] = ("code", "table")
 
