@@ -63,8 +63,7 @@ def search_json(result: SearchResult, explained_by: Library | None = None) -> di
 def hit_json(hit: Hit) -> dict[str, Any]:
     """Shape a hit."""
     return {
-        "rank": hit.rank,
-        "score": hit.score,
+        **_picked(hit, "rank", "score"),
         **passage_json(hit.passage),
         "scores": dict(hit.scores),
         "ranks": dict(hit.ranks),
@@ -76,28 +75,15 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 def passage_json(passage: Passage) -> dict[str, Any]:
     """Shape a passage."""
-    return {
-        "uri": passage.uri,
-        "version": passage.version,
-        "passage_id": passage.id,
-        "start": passage.start,
-        "end": passage.end,
-        "page": passage.page_from,
-        "title": passage.title,
-        "text": passage.text,
-        "heading_path": list(passage.heading_path),
-        "line_from": passage.line_from,
-        "line_to": passage.line_to,
-        "column_from": passage.column_from,
-    }
+    shape = {"passage_id": passage.id, "page": passage.page_from, "heading_path": list(passage.heading_path)}
+    place = _picked(passage, "uri", "version", "start", "end", "line_from", "line_to", "column_from")
+    return place | shape | _picked(passage, "title", "text")
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
     """Shape an answer."""
     return {
-        "question": answer.question,
-        "text": answer.text,
-        "outcome": answer.outcome,
+        **_picked(answer, "question", "text", "outcome", "generator"),
         "claims": [claim_json(claim) for claim in answer.claims],
         "citations": [citation_json(citation) for citation in answer.citations],
         "findings": [asdict(finding) for finding in answer.findings],
@@ -105,20 +91,13 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "dropped": [evidence_json(item) for item in answer.dropped],
         "nearest": [hit_json(hit) for hit in answer.nearest],
         "stale": stale_json(answer.stale),
-        "generator": answer.generator,
         "trace": trace_json(answer.trace),
     }
 
 
 def evidence_json(evidence: Evidence) -> dict[str, Any]:
     """Shape a quote that travelled to the generator, or that was over the budget."""
-    return passage_json(evidence.passage) | {
-        "number": evidence.number,
-        "score": evidence.score,
-        "start": evidence.start,
-        "end": evidence.end,
-        "text": evidence.text,
-    }
+    return passage_json(evidence.passage) | _picked(evidence, "number", "score", "start", "end", "text")
 
 
 def claim_json(claim: Claim) -> dict[str, Any]:
@@ -135,16 +114,8 @@ def record_json(record: Any) -> dict[str, Any]:
     """Shape one row of ``Library.list``."""
     return {
         "id": record.document_id,
-        "uri": record.source.uri,
-        "title": record.title,
-        "version": record.version,
-        "status": record.status,
-        "reason": record.reason,
-        "fix": record.fix,
-        "passages": record.passages,
-        "language": record.language,
-        "media_type": record.source.media_type,
-        "size": record.source.size,
+        **_picked(record.source, "uri", "media_type", "size"),
+        **_picked(record, "title", "version", "status", "reason", "fix", "passages", "language"),
         "modified": instant(record.source.modified_ns),
         "added": instant(record.added_ns),
         "checked": instant(record.checked_ns),
@@ -177,15 +148,10 @@ def trace_json(trace: Trace) -> dict[str, Any]:
 def why_json(why: Why) -> dict[str, Any]:
     """Shape a diagnosis."""
     return {
-        **{name: getattr(why, name) for name in ("question", "uri", "version", "quote", "stage")},
-        "found": why.found,
-        "reason": why.reason,
-        "fix": why.fix,
+        **_picked(why, "question", "uri", "version", "quote", "stage", "found", "reason", "fix", "passages"),
         "spans": [{"start": start, "end": end} for start, end in why.spans],
-        "passages": why.passages,
         "places": [asdict(place) for place in why.places],
-        "matched": why.matched,
-        "lacking": why.lacking,
+        **_picked(why, "matched", "lacking"),
         "ahead": [hit_json(hit) for hit in why.ahead],
         "nearest": why.nearest or None,
         "stale": stale_json(why.stale),
@@ -196,20 +162,13 @@ def ceiling_json(found: Ceiling) -> dict[str, Any]:
     """Shape a ceiling report."""
     total = max(len(found.cases), 1)
     return {
-        "name": found.name,
-        "mode": found.mode,
-        "generator": found.generator,
+        **_picked(found, "name", "mode", "generator", "left_out"),
         "questions": len(found.cases),
-        "left_out": found.left_out,
         "stages": [
             {"stage": stage, "label": STAGES[stage][0], "count": count, "share": count / total}
             for stage, count in found.counts.items()
         ],
-        "cases": [
-            {"id": case.id, "expected": case.expected, "answer": case.answer, "evidence": case.evidence}
-            | why_json(case.why)
-            for case in found.cases
-        ],
+        "cases": [_picked(case, "id", "expected", "answer", "evidence") | why_json(case.why) for case in found.cases],
     }
 
 
@@ -232,6 +191,11 @@ def event_json(event: Event) -> dict[str, Any]:
     if isinstance(event, VerdictEvent):
         return {"event": "verdict", "claim": claim_json(event.claim)}
     return {"event": "done", "answer": answer_json(event.answer)}
+
+
+def _picked(value: Any, *names: str) -> dict[str, Any]:
+    """Give some attributes by name."""
+    return {name: getattr(value, name) for name in names}
 
 
 def _plain(value: Any) -> Any:

@@ -21,7 +21,6 @@ from pincite.errors import ModelError
 from pincite.library import Library
 from pincite.serve.http import (
     ask,
-    check,
     documents,
     errors,
     evaluate,
@@ -32,7 +31,6 @@ from pincite.serve.http import (
     openai_chat,
     openai_vectors,
     pages,
-    passages,
     search,
     static,
     watching,
@@ -45,24 +43,8 @@ from pincite.serve.http.origin import Shield
 from pincite.serve.keys import Keys
 from pincite.serve.mcp.mount import add_mcp
 
-_ROUTERS = (  # each has a ``router``
-    health.router,
-    metrics.router,
-    search.router,
-    ask.router,
-    check.router,
-    passages.router,
-    documents.router,
-    pages.router,
-    jobs.router,
-    evaluate.router,
-    watching.router,
-    openai.router,
-    openai_chat.router,
-    openai_vectors.router,
-)
-
-
+_ROUTED = (health, metrics, search, ask, documents, pages, jobs, evaluate, watching)
+_OPENAI = (openai, openai_chat, openai_vectors)
 _KEY = Depends(HTTPBearer(auto_error=False, description="As `pincite keys add` prints it."))  # only to describe it
 
 
@@ -101,9 +83,9 @@ def create_app(library: Library, *, keys: Keys | None = None, options: ServeOpti
     jobs.add_jobs(app)
     watching.add_watches(app)
     errors.add_handlers(app)
-    for router in _ROUTERS:
-        key = [] if router is health.router else [_KEY]
-        app.include_router(router, responses=errors.RESPONSES, dependencies=key)
+    for module in (*_ROUTED, *_OPENAI):
+        key = [] if module is health else [_KEY]
+        app.include_router(module.router, responses=errors.RESPONSES, dependencies=key)
     page = static.page_files()
     static.add_page(app, page)
     add_mcp(app)

@@ -1,4 +1,4 @@
-"""Questions that are answered, whole or event by event."""
+"""Questions that are answered, whole or event by event; texts that are checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pincite.serve import shapes
 from pincite.serve.http.audit import audit
 from pincite.serve.http.guard import Seen
 from pincite.serve.http.limits import asking
-from pincite.serve.http.requests import Ask
+from pincite.serve.http.requests import Ask, Check, filter_of
 from pincite.serve.http.work import EventStream, run
 from pincite.types import Answer, DoneEvent
 
@@ -39,6 +39,18 @@ async def ask(request: Request, body: Ask, library: Seen) -> Response:
         return shapes.to_json(shapes.answer_json(found))
 
     return Response(await run(request, answer), media_type="application/json")
+
+
+@router.post("/v1/check")
+async def check(request: Request, body: Check, library: Seen) -> dict[str, Any]:
+    """Check each sentence of a text against the documents."""
+
+    def work() -> dict[str, Any]:
+        checked = library.check(body.text, mode=body.mode, where=filter_of(body.where))
+        audit(request, body.text, (citation.uri for citation in checked.citations))
+        return shapes.check_json(body.text, checked)
+
+    return await run(request, work)
 
 
 def _note(request: Request, answer: Answer) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from pincite.access import OWNER, Principal
 from pincite.errors import UsageError
@@ -40,13 +40,15 @@ Sort = Literal["name", "added", "modified", "size", "-name", "-added", "-modifie
 class Add(Body):
     """What to add that is not in the request itself."""
 
-    path: str | None = Field(None, min_length=1, max_length=4_096, description="A file or folder of the server.")
-    url: str | None = Field(None, min_length=1, max_length=8_000, description="A page of the public web.")
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    path: str = Field("", min_length=1, max_length=4_096, description="A file or folder of the server.")
+    url: str = Field("", min_length=1, max_length=8_000, description="A page of the public web.")
 
     @model_validator(mode="after")
     def _one(self) -> Add:
         """Check that it says one thing."""
-        if (self.path is None) == (self.url is None):
+        if bool(self.path) == bool(self.url):
             raise ValueError("give either a path or a url")
         return self
 
@@ -132,18 +134,7 @@ def _after(cursor: str | None, sort: str) -> After | None:
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {
-                    "schema": {
-                        "type": "object",
-                        "properties": {
-                            "path": {"type": "string", "description": "A file or folder of the server."},
-                            "url": {"type": "string", "description": "A page of the public web."},
-                        },
-                        "additionalProperties": False,
-                        "minProperties": 1,
-                        "maxProperties": 1,
-                    }
-                },
+                "application/json": {"schema": Add.model_json_schema()},
                 "multipart/form-data": {
                     "schema": {
                         "type": "object",
@@ -183,14 +174,12 @@ async def add_documents(request: Request, library: Seen, principal: Caller) -> R
 
 def _adding(body: Add, library: Library, principal: Principal, options: ServeOptions) -> Job:
     """Make the job that adds what is named."""
-    if body.url is not None:
-        url = body.url
+    if url := body.url:
         if not options.allow_urls:
             raise Refusal(403, "not_allowed", "This server fetches nothing from the web.", "Upload the document.")
         return Job("add", url, principal, lambda job: every(library.adding_url(url), job, library))
-    path = permitted(str(body.path), roots_of(principal, options))
-    name = str(body.path)
-    return Job("add", name, principal, lambda job: every(library.adding(path, tell=job.tell), job, library))
+    path = permitted(body.path, roots_of(principal, options))
+    return Job("add", body.path, principal, lambda job: every(library.adding(path, tell=job.tell), job, library))
 
 
 def roots_of(principal: Principal, options: ServeOptions) -> tuple[Path, ...] | None:
@@ -319,3 +308,22 @@ def retry_document(request: Request, document_id: str, library: Seen, principal:
     name = library.identify(uri)["name"]
     job = Job("retry", name, principal, lambda job: every(library.again(uri, tell=job.tell), job, library))
     return accepted(jobs_of(request).start(job))
+
+
+@router.get("/v1/passages/{passage_id}")
+async def passage(
+    request: Request, passage_id: str, library: Seen, around: Annotated[int, Query(ge=0, le=20_000)] = 0
+) -> dict[str, Any]:
+    """Give a current passage, its document, and some characters of it on each side."""
+
+    def work() -> dict[str, Any]:
+        passage = library.passage(passage_id)
+        text = library.document(passage.uri, passage.version).text
+        return {
+            "passage": shapes.passage_json(passage),
+            "document": document_json(library.record(passage.uri), library),
+            "before": text[max(0, passage.start - around) : passage.start],
+            "after": text[passage.end : passage.end + around],
+        }
+
+    return await run(request, work)

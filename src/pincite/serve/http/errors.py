@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
@@ -30,7 +30,7 @@ _STATUS: tuple[tuple[type[errors.PinciteError], int], ...] = (  # the first that
     (errors.PinciteError, 503),
 )
 _DRAIN_SECONDS = 1.0
-_CODES = {404: "not_found", 405: "method_not_allowed", 400: "bad_request", 422: "invalid_request"}
+_CODES = {404: "not_found", 405: "method_not_allowed", 400: "bad_request"}
 
 
 class Json(JSONResponse):
@@ -81,40 +81,26 @@ RESPONSES: dict[int | str, dict[str, Any]] = {  # of every route, for the OpenAP
 }
 
 
-def status_of(failure: errors.PinciteError) -> int:
-    """Give the HTTP status of an error of the library."""
-    return next(status for kind, status in _STATUS if isinstance(failure, kind))
-
-
 def add_handlers(app: FastAPI) -> None:
     """Let an app answer every failure in the one form."""
-    app.add_exception_handler(errors.PinciteError, _of_library)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _of_http)
+    for kind in (errors.PinciteError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, lambda _, failure: refusal_of(failure).response())
 
 
-def _of_library(request: Request, failure: Exception) -> Response:
-    """Answer an error of the library."""
-    assert isinstance(failure, errors.PinciteError)
-    return Json(shapes.error_json(failure), status_of(failure))
-
-
-def _invalid(request: Request, failure: Exception) -> Response:
-    """Answer a request that does not have the form that the OpenAPI document says, without repeating its values."""
-    assert isinstance(failure, RequestValidationError)
-    problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in failure.errors()[:5]]
-    message = f"The request is malformed: {'; '.join(problems)}."
-    return Refusal(422, "invalid_request", message, "See /openapi.json for what this route takes.").response()
-
-
-def _of_http(request: Request, failure: Exception) -> Response:
-    """Answer what is refused, by us or by the framework."""
+def refusal_of(failure: Exception) -> Refusal:
+    """Say of a failure of the library, of the framework or of ours what the client is told: no value that it sent."""
     if isinstance(failure, Refusal):
-        return failure.response()
+        return failure
+    if isinstance(failure, errors.PinciteError):
+        status = next(status for kind, status in _STATUS if isinstance(failure, kind))
+        return Refusal(status, **shapes.error_json(failure)["error"])
+    if isinstance(failure, RequestValidationError):
+        problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in failure.errors()[:5]]
+        message = f"The request is malformed: {'; '.join(problems)}."
+        return Refusal(422, "invalid_request", message, "See /openapi.json for what this route takes.")
     assert isinstance(failure, HTTPException)
-    code = _CODES.get(failure.status_code, "refused")
-    fix = "See /openapi.json for the routes and what they take."
-    return Refusal(failure.status_code, code, f"{failure.detail}.", fix, failure.headers).response()
+    code, fix = _CODES.get(failure.status_code, "refused"), "See /openapi.json for the routes and what they take."
+    return Refusal(failure.status_code, code, f"{failure.detail}.", fix, failure.headers)
 
 
 def unforeseen(scope: Scope) -> Refusal:

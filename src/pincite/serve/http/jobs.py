@@ -12,9 +12,9 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -99,12 +99,7 @@ class Job:
             "name": self.name,
             "state": self.state,
             "started": shapes.instant(int(self.asked * 1e9)),
-            "files": self.pace.files,
-            "files_found": self.pace.files_found,
-            "bytes": self.pace.bytes,
-            "bytes_found": self.pace.bytes_found,
-            "embedded": self.pace.embedded,
-            "to_embed": self.pace.to_embed,
+            **asdict(self.pace),
             "seconds": round(seconds, 3),
             "left_seconds": None if left is None else round(left, 1),
             "summary": dict(self.summary),
@@ -117,35 +112,27 @@ class Job:
         """Do it, in the worker's thread, and call something whenever it tells how far it is."""
         self.between = between
         self.state, self.began = "running", time.monotonic()
+        state = "failed"
         try:
             with stoppable(self.cancelled.is_set):
                 check_stop()
                 self.work(self)
-            self._end("done")
+            state = "done"
         except Stopped:
-            self._give_up()
+            state = "cancelled"
+            self.given_up()
         except PinciteError as failure:
             self.error = shapes.error_json(failure)["error"]
-            self._end("failed")
         except Exception as failure:
             logging.getLogger("pincite.serve").error("A job failed: %s", type(failure).__name__, exc_info=failure)
             self.error = {"code": "internal", "message": "The server made a mistake.", "fix": "See its log."}
-            self._end("failed")
+        finally:
+            self.ended, self.state = time.monotonic(), state
+            self.news += 1
 
     def cancel(self) -> None:
         """End it soon; what is in the library already stays."""
         self.cancelled.set()
-
-    def _give_up(self) -> None:
-        try:
-            self.given_up()
-        finally:
-            self._end("cancelled")
-
-    def _end(self, state: str) -> None:
-        self.ended = time.monotonic()
-        self.state = state
-        self.news += 1
 
 
 class Jobs:
@@ -156,8 +143,7 @@ class Jobs:
         self._share = share
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._lock = threading.Lock()
-        self._lanes: dict[bool, SimpleQueue[Job | None]] = {}  # whether they ask cases: what is to be done
-        self._threads: list[threading.Thread] = []
+        self._read, self._ask = (ThreadPoolExecutor(1, "pincite-jobs") for _ in range(2))
         self._errands: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._is_busy = False
 
@@ -188,13 +174,10 @@ class Jobs:
             over = [other.id for other in self._jobs.values() if other.is_over]
             for identifier in over[: max(0, len(over) - KEPT)]:
                 del self._jobs[identifier]
-            asks = job.kind == "evaluate"
-            if asks not in self._lanes:
-                self._lanes[asks] = SimpleQueue()
-                target = self._ask if asks else self._work
-                self._threads.append(threading.Thread(target=target, name="pincite-jobs", daemon=True))
-                self._threads[-1].start()
-            self._lanes[asks].put(job)
+            if job.kind == "evaluate":
+                self._ask.submit(job.run, lambda: None)
+            else:
+                self._read.submit(self._work, job)
         return job
 
     def of(self, principal: Principal) -> list[Job]:
@@ -216,23 +199,16 @@ class Jobs:
             for job in self._jobs.values():
                 job.given_up = lambda: None
                 job.cancel()
-            for lane in self._lanes.values():
-                lane.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._read.shutdown()
+        self._ask.shutdown()
 
-    def _ask(self) -> None:
-        while (job := self._lanes[True].get()) is not None:
-            job.run(lambda: None)
-
-    def _work(self) -> None:
-        while (job := self._lanes[False].get()) is not None:
-            with self._lock:
-                self._is_busy = True
-            job.run(self._run_errands)
-            with self._lock:
-                self._is_busy = False
-            self._run_errands()
+    def _work(self, job: Job) -> None:
+        with self._lock:
+            self._is_busy = True
+        job.run(self._run_errands)
+        with self._lock:
+            self._is_busy = False
+        self._run_errands()
 
     def _run_errands(self) -> None:
         while not self._errands.empty():

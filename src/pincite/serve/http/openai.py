@@ -13,8 +13,7 @@ from starlette.exceptions import HTTPException
 
 from pincite.errors import PinciteError
 from pincite.library import Library
-from pincite.serve import shapes
-from pincite.serve.http.errors import Json, Refusal, status_of
+from pincite.serve.http.errors import Json, Refusal, refusal_of
 from pincite.serve.http.guard import Seen
 from pincite.settings import without_secret
 
@@ -42,14 +41,10 @@ class Route(APIRoute):
             try:
                 return await handler(request)
             except RequestValidationError as failure:
-                return _response(_malformed(failure))
-            except PinciteError as failure:
-                error = shapes.error_json(failure)["error"]
-                return _response(Refusal(status_of(failure), error["code"], error["message"], error["fix"]))
-            except Refusal as refusal:
-                return _response(refusal)
-            except HTTPException as failure:
-                return _response(Refusal(failure.status_code, "refused", str(failure.detail), ""))
+                refusal: Refusal = _malformed(failure)
+            except (PinciteError, HTTPException) as failure:
+                refusal = refusal_of(failure)
+            return Json(error_shape(refusal), refusal.status_code, refusal.headers)
 
         return answered
 
@@ -59,10 +54,6 @@ def error_shape(refusal: Refusal) -> dict[str, Any]:
     kind = _TYPES.get(refusal.status_code, "invalid_request_error" if refusal.status_code < 500 else "server_error")
     more = {"type": kind, "param": getattr(refusal, "param", None)}
     return {"error": refusal.shape()["error"] | more}
-
-
-def _response(refusal: Refusal) -> Response:
-    return Json(error_shape(refusal), refusal.status_code, refusal.headers)
 
 
 def _malformed(failure: RequestValidationError) -> Wrong:

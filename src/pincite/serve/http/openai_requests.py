@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from pincite.library import Library
 from pincite.serve.http.openai import ANSWERS, QUOTES, Wrong, no_model
 from pincite.serve.http.openai_text import spoken
-from pincite.serve.http.requests import Body, Mode, Where
+from pincite.serve.http.requests import Body, Mode, Where, filter_of
 from pincite.types import Turn
 
 _TURNS = 20  # of the conversation; what a follow-up is understood from are the last two
@@ -20,16 +20,12 @@ Ignored = Annotated[Any, Field(description="Accepted and ignored.")]
 class Part(BaseModel):
     """A part of a message; only text is read."""
 
-    model_config = ConfigDict(extra="ignore")
-
     type: str
     text: str = ""
 
 
 class Message(BaseModel):
     """A message; what else a client keeps with it, as annotations, is ignored."""
-
-    model_config = ConfigDict(extra="ignore")
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
@@ -45,8 +41,6 @@ class Message(BaseModel):
 
 class StreamOptions(BaseModel):
     """How to stream."""
-
-    model_config = ConfigDict(extra="ignore")
 
     include_usage: bool | None = None
 
@@ -140,7 +134,7 @@ class Chat(Body):
             "extract": own.extract or self.model == QUOTES,
             "policy": own.policy,
             "mode": own.mode,
-            "where": None if own.where is None else own.where.filter(),
+            "where": filter_of(own.where),
             "answer_tokens": None if most is None else min(most, library.settings.answer_tokens),
             "temperature": self.temperature,
             "seed": None if self.seed is None else self.seed % 2**31,
@@ -172,8 +166,6 @@ class Embeddings(Body):
 
 class DocumentBody(BaseModel):
     """A document to rank."""
-
-    model_config = ConfigDict(extra="ignore")
 
     text: str
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pincite.store import filters
 from pincite.types import Citation, Turn
@@ -27,20 +28,12 @@ class Is(Body):
     field: str
     is_: Value = Field(alias="is")
 
-    def filter(self) -> filters.Filter:
-        """Give the filter."""
-        return filters.Is(self.field, self.is_)
-
 
 class In(Body):
     """The field equals one of the values."""
 
     field: str
     in_: list[Value] = Field(alias="in", max_length=10_000)
-
-    def filter(self) -> filters.Filter:
-        """Give the filter."""
-        return filters.In(self.field, tuple(self.in_))
 
 
 class Between(Body):
@@ -50,10 +43,6 @@ class Between(Body):
     from_: Value | None = Field(None, alias="from")
     to: Value | None = None
 
-    def filter(self) -> filters.Filter:
-        """Give the filter."""
-        return filters.Between(self.field, self.from_, self.to)
-
 
 class Glob(Body):
     """The field matches a glob."""
@@ -61,19 +50,11 @@ class Glob(Body):
     field: str
     glob: str
 
-    def filter(self) -> filters.Filter:
-        """Give the filter."""
-        return filters.Glob(self.field, self.glob)
-
 
 class And(Body):
     """All parts match."""
 
     and_: list[Where] = Field(alias="and", max_length=1_000)
-
-    def filter(self) -> filters.Filter:
-        """Give the filter."""
-        return filters.And(tuple(part.filter() for part in self.and_))
 
 
 class Or(Body):
@@ -81,48 +62,49 @@ class Or(Body):
 
     or_: list[Where] = Field(alias="or", max_length=1_000)
 
-    def filter(self) -> filters.Filter:
-        """Give the filter."""
-        return filters.Or(tuple(part.filter() for part in self.or_))
-
 
 class Not(Body):
     """The part does not match."""
 
     not_: Where = Field(alias="not")
 
-    def filter(self) -> filters.Filter:
-        """Give the filter."""
-        return filters.Not(self.not_.filter())
-
 
 Where = Is | In | Glob | And | Or | Not | Between
 
 
-class CitationBody(Body):
-    """A citation as an answer gave it; ``location`` is derived and may be there."""
+def filter_of(where: Where | None) -> filters.Filter | None:
+    """Give the filter; None for none."""
+    return None if where is None else _filter(where)
 
-    model_config = ConfigDict(extra="forbid")
 
-    number: int
-    passage_id: str
-    uri: str
-    version: int
-    start: int
-    end: int
-    quote: str
-    title: str = ""
-    page: int | None = None
-    heading_path: list[str] = Field([], max_length=100)
-    line_from: int = 1
-    line_to: int = 1
-    column_from: int | None = None
-    location: str = ""
+def _filter(where: Where) -> filters.Filter:
+    match where:
+        case Is():
+            return filters.Is(where.field, where.is_)
+        case In():
+            return filters.In(where.field, tuple(where.in_))
+        case Between():
+            return filters.Between(where.field, where.from_, where.to)
+        case Glob():
+            return filters.Glob(where.field, where.glob)
+        case And():
+            return filters.And(tuple(map(_filter, where.and_)))
+        case Or():
+            return filters.Or(tuple(map(_filter, where.or_)))
+        case Not():
+            return filters.Not(_filter(where.not_))
 
-    def citation(self) -> Citation:
-        """Give the citation."""
-        fields = self.model_dump(exclude={"location", "heading_path"})
-        return Citation(**fields, heading_path=tuple(self.heading_path))
+
+@dataclass(frozen=True, slots=True)
+class CitationBody(Citation):
+    """A citation as an answer gave it."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+def _without_location(given: Any) -> Any:
+    """Leave out what is derived."""
+    return {name: given[name] for name in given if name != "location"} if isinstance(given, dict) else given
 
 
 class TurnBody(Body):
@@ -130,11 +112,11 @@ class TurnBody(Body):
 
     question: str = Field(max_length=10_000)
     answer: str = Field("", max_length=100_000)
-    citations: list[CitationBody] = Field([], max_length=100)
+    citations: list[Annotated[CitationBody, BeforeValidator(_without_location)]] = Field([], max_length=100)
 
     def turn(self) -> Turn:
         """Give the turn."""
-        return Turn(self.question, self.answer, tuple(c.citation() for c in self.citations))
+        return Turn(self.question, self.answer, tuple(self.citations))
 
 
 class _Asked(Body):
@@ -145,8 +127,7 @@ class _Asked(Body):
 
     def options(self) -> dict[str, Any]:
         """Give what ``Library.search`` and ``Library.stream`` have in common."""
-        where = None if self.where is None else self.where.filter()
-        return {"mode": self.mode, "where": where, "history": [turn.turn() for turn in self.history]}
+        return {"mode": self.mode, "where": filter_of(self.where), "history": [turn.turn() for turn in self.history]}
 
 
 class Search(_Asked):

@@ -33,13 +33,18 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class SearchArguments(Arguments):
+class Searching(Arguments):
+    """Of every tool that searches."""
+
+    mode: Mode = None
+    where: Where = []
+
+
+class SearchArguments(Searching):
     """Of ``search``."""
 
     question: Question
     limit: Annotated[int | None, Field(ge=1, le=50, description="How many passages at most (default 10).")] = None
-    mode: Mode = None
-    where: Where = []
 
 
 class ReadArguments(Arguments):
@@ -56,26 +61,22 @@ class ReadArguments(Arguments):
     ] = 0
 
 
-class AskArguments(Arguments):
+class AskArguments(Searching):
     """Of ``ask``."""
 
     question: Question
     extract: Annotated[
         bool, Field(description="Answer with verbatim quotes alone, without the server's own language model.")
     ] = False
-    mode: Mode = None
-    where: Where = []
 
 
-class CheckArguments(Arguments):
+class CheckArguments(Searching):
     """Of ``check``."""
 
     text: Annotated[str, Field(min_length=1, max_length=CHECK_LIMIT, description="Any text, written by anyone.")]
-    mode: Mode = None
-    where: Where = []
 
 
-class WhyArguments(Arguments):
+class WhyArguments(Searching):
     """Of ``why``."""
 
     question: Question
@@ -83,8 +84,6 @@ class WhyArguments(Arguments):
         str, Field(min_length=1, description="The document that was expected: its uri, document_id or path.")
     ]
     quote: Annotated[str, Field(max_length=4_000, description="The words in it that were expected.")] = ""
-    mode: Mode = None
-    where: Where = []
 
 
 class ListArguments(Arguments):
@@ -102,9 +101,7 @@ class AddArguments(Arguments):
 
 
 class Result(BaseModel):
-    """What a tool gives."""
-
-    model_config = ConfigDict(extra="ignore")
+    """What a tool gives; what else stands in a shape is left out."""
 
 
 class Stale(Result):
@@ -116,16 +113,21 @@ class Stale(Result):
     fix: str
 
 
-class Found(Result):
-    """A passage."""
+class Span(Result):
+    """The characters [start, end) of a version of a document."""
 
-    passage_id: str
     uri: str
     version: int
     start: int
     end: int
-    page: int | None
     title: str
+
+
+class Found(Span):
+    """A passage."""
+
+    passage_id: str
+    page: int | None
     heading_path: list[str]
     text: str
     score: float
@@ -138,34 +140,24 @@ class SearchResult(Result):
     stale: list[Stale]
 
 
-class ReadResult(Result):
+class ReadResult(Span):
     """Of ``read``."""
 
-    uri: str
     document_id: str
-    version: int
-    title: str
     media_type: str
     length: Annotated[int, Field(description="Characters of the whole document.")]
-    start: int
-    end: int
     page_from: int | None
     page_to: int | None
     text: Annotated[str, Field(description="Exactly the characters [start, end) of this version.")]
     next_start: Annotated[int | None, Field(description="Where to read on; null at the end of what was asked for.")]
 
 
-class Quoted(Result):
+class Quoted(Span):
     """A citation: the quote is exactly the characters [start, end) of this version of the document."""
 
     number: int
     passage_id: str
-    uri: str
-    version: int
-    start: int
-    end: int
     quote: str
-    title: str
     page: int | None
     location: str
 
@@ -189,25 +181,22 @@ class Note(Result):
     fix: str
 
 
-class AskResult(Result):
-    """Of ``ask``."""
-
-    text: str
-    outcome: Literal["answered", "partial", "not_in_documents"]
-    claims: list[Judged]
-    citations: list[Quoted]
-    findings: list[Note]
-    nearest: Annotated[list[Found], Field(description="When not in the documents: what came closest.")]
-    stale: list[Stale]
-    generator: Annotated[str, Field(description="The model that wrote the text, or 'extractive': quotes alone.")]
-
-
 class CheckResult(Result):
     """Of ``check``."""
 
     claims: list[Judged]
     citations: list[Quoted]
     findings: list[Note]
+
+
+class AskResult(CheckResult):
+    """Of ``ask``."""
+
+    text: str
+    outcome: Literal["answered", "partial", "not_in_documents"]
+    nearest: Annotated[list[Found], Field(description="When not in the documents: what came closest.")]
+    stale: list[Stale]
+    generator: Annotated[str, Field(description="The model that wrote the text, or 'extractive': quotes alone.")]
 
 
 class WhyResult(Result):
@@ -224,29 +213,6 @@ class WhyResult(Result):
     stale: list[Stale]
 
 
-class Listed(Result):
-    """A source in the catalogue."""
-
-    uri: str
-    document_id: str
-    version: int
-    title: str
-    status: str
-    passages: int
-    language: str
-    media_type: str
-    reason: str
-    fix: str
-
-
-class ListResult(Result):
-    """Of ``list``."""
-
-    documents: list[Listed]
-    total: int
-    next_offset: int | None
-
-
 class Added(Result):
     """What became of one source."""
 
@@ -256,6 +222,23 @@ class Added(Result):
     passages: int
     reason: str
     fix: str
+
+
+class Listed(Added):
+    """A source in the catalogue."""
+
+    document_id: str
+    title: str
+    language: str
+    media_type: str
+
+
+class ListResult(Result):
+    """Of ``list``."""
+
+    documents: list[Listed]
+    total: int
+    next_offset: int | None
 
 
 class AddResult(Result):
