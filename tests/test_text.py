@@ -39,6 +39,7 @@ def split(text: str) -> list[str]:
     [
         ["Dr. Smith et al. found 3.14 units (e.g. metres).", "It works!", '"Really?" he asked.', '"Yes."', "She left."],
         ["See Fig. 3.", "No. 5 is it.", "No.", "It is not."],
+        ["Edgar (c. 944 to 975) was king.", "See appendix c.", "It says more."],
         ["J. R. R. Tolkien wrote it.", "In 1998.", "Then more."],
         ["Das gilt z.B. Hunden.", "Vgl. Abs. 3 bzw. Kapitel 4.", "Ende."],
         ["Wait... what happened next?", "Nothing… really!"],

@@ -35,15 +35,15 @@ _ABBREVIATIONS = frozenset(
         r"\w+",
         """
         mr mrs ms dr prof rev hon gen col capt lt sgt sen rep gov st jr sr mme mlle sig sra srta dott
-        fig figs eq eqs sec secs ch chap ref refs tab vol no nos pp p art nr ed eds app ex cf viz vs v al ibid ca approx
-        resp incl excl est inc ltd corp co dept univ assn bros mt ft ave blvd
+        fig figs eq eqs sec secs ch chap ref refs tab vol no nos pp p art nr ed eds app ex cf viz vs v al ibid c ca
+        approx resp incl excl est inc ltd corp co dept univ assn bros mt ft ave blvd
         jan feb mar apr jun jul aug sep sept oct nov dec
         bzw vgl usw evtl ggf bspw sog abs hrsg bd etw inkl zzgl av env num
         """,
     )
 )
 # These are words or names as well: abbreviations only before a digit.
-_NUMBERED = frozenset(re.findall(r"\w+", "no nos nr p pp art ex v mar ed app ch co num av"))
+_NUMBERED = frozenset(re.findall(r"\w+", "no nos nr p pp art ex c v mar ed app ch co num av"))
 
 
 _MARKS = ("'’‘‛ʼ`´", '"“”„‟«»', "-‐‑‒–—−")

@@ -83,7 +83,8 @@ def check(reading, spans, pieces, limit, chars):
         assert passage.strip()
         assert span.pieces == pieces.count(searched) <= limit
         assert len(searched) <= chars
-        assert all(pieces.count(part) <= limit // 4 for part in span.context.split("\n"))  # a table's header has its own
+        # A table's header, on its own line, has a share of its own.
+        assert all(pieces.count(part) <= limit // 4 for part in span.context.split("\n"))
         times[span.start : span.end] += 1
     furniture = np.zeros(len(text), dtype=bool)
     for block in reading.blocks:
