@@ -40,7 +40,7 @@ def spans(data: bytes) -> list[tuple[str, str, str]]:
 
 def test_values_are_written_in_full_and_empty_rows_part_tables():
     kinds = {
-        "percentage": 'office:value="0.125"', "currency": 'office:value="-2.5"',
+        "percentage": 'office:value="0.125"', "currency": 'office:value="-2.5" office:currency="EUR"',
         "date": 'office:date-value="2021-01-31"',
         "time": 'office:time-value="PT08H05M00S"', "boolean": 'office:boolean-value="true"',
     }  # fmt: skip
@@ -56,7 +56,7 @@ def test_values_are_written_in_full_and_empty_rows_part_tables():
     )
     assert spans(flat(sheet(*rows))) == [
         ("table", "B1:D3", "| a b | two | two |\n| 1234567.89 | 3 |\n| 1234567.89 | 3 |"),
-        ("table", "A1004:G1004", "| 0.125 | -2.5 | 2021-01-31 | 08:05:00 | TRUE | 2021-01-31 10:00:00 | #DIV/0! |"),
+        ("table", "A1004:G1004", "| 12.5% | -2.5 EUR | 2021-01-31 | 08:05:00 | TRUE | 2021-01-31 10:00:00 | #DIV/0! |"),
     ]
 
 

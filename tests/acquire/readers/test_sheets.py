@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from xml.sax.saxutils import escape
 
 import pytest
 
@@ -134,6 +135,50 @@ def test_white_cells_without_a_fill_are_furniture():
         data = data.replace(f'<c r="{column}1"', f'<c r="{column}1" s="{style}"')
     assert hiding(data)[0] == [("table", "| a |  |  | d |"), ("furniture", "B1: b\nC1: c\nE1: e")]
     assert hiding(data, behind="<tableParts/>")[0] == [("table", "| a | b | c | d | e |")]
+
+
+UNITS = {
+    "0.00%": "12.5%",
+    '"$"#,##0.00_);[Red]\\("$"#,##0.00\\)': "$0.125",
+    '_-* #,##0.00\\ "€"_-;\\-* #,##0.00\\ "€"_-': "0.125 €",
+    "#,##0.00 [$USD]": "0.125 USD",
+    '0.0"°C"': "0.125°C",
+    "#,##0": "0.125",
+    "0.00E+00": "0.125",
+    '[>=100]0" big";0': "0.125",
+    '#,##0,"K"': "0.125",  # shown as thousands
+    "# ?/?": "0.125",
+    "[h]:mm": None,  # a time
+}
+
+
+def test_numbers_have_the_units_of_their_formats():
+    formats = "".join(
+        f'<numFmt numFmtId="{200 + n}" formatCode="{escape(code, {chr(34): "&quot;"})}"/>'
+        for n, code in enumerate(UNITS)
+    )
+    styles = "".join(f'<xf numFmtId="{200 + n}"/>' for n in range(len(UNITS)))
+    styles = f'<cellXfs>{styles}<xf numFmtId="9"/></cellXfs>'
+    made = f'<styleSheet xmlns="{S}"><numFmts>{formats}</numFmts>{styles}</styleSheet>'
+    data = rows(*((code, 0.125, -0.125) for code in UNITS), ("built in", 0.285, "12"))
+    for n in range(len(UNITS) + 1):
+        for column in "BC":
+            data = data.replace(f'<c r="{column}{n + 1}"', f'<c r="{column}{n + 1}" s="{n}"')
+    lines = read(xlsx({"S": data}, extra={"styles.xml": made}), "t.xlsx", "").text.splitlines()[2:]
+    for line, (code, expected) in zip(lines, UNITS.items(), strict=False):
+        if expected:
+            assert line == f"| {code} | {expected} | -{expected} |"
+    assert lines[-1] == "| built in | 28.5% | 12 |", "text has no unit"
+
+
+def test_units_are_kept_by_runs_of_rows():
+    survey = sheets._Survey(0, set(), set(), set(), {}, [], {})
+    cells = [(row, column) for row in range(1, 1001) for column in (1, 2) if column == 1 or row % 100]
+    for row, column in [*cells, *cells[-40:]]:  # the end of a part is seen again with the next
+        survey.measures(row, column, ("", "%"))
+    assert len(survey.units[1]) == 1 and len(survey.units[2]) == 10
+    for row in (1, 99, 100, 101, 1000, 1001):
+        assert dict(survey.units_in(row)) == {c: ("", "%") for r, c in cells if r == row}
 
 
 def test_text_boxes_titles_of_charts_and_running_heads_come_behind_the_cells():

@@ -12,14 +12,15 @@ from typing import Any
 from pincite.acquire.readers.base import one_line
 from pincite.acquire.readers.dom import Piece
 from pincite.acquire.readers.odf import Walk, is_own, looks, optional, stated, unlocked
-from pincite.acquire.readers.sheet_text import CELLS, FIX, RESAVE, Line, letters_of, tables, written
+from pincite.acquire.readers.sheet_text import CELLS, FIX, PERCENT, RESAVE, Line, letters_of, measured, tables
 from pincite.acquire.readers.xml import attribute, descendants, local, number
 from pincite.errors import SourceTooLarge, SourceUndecodable
 from pincite.types import Scalar
 
 # Names in full: there may be millions of cells.
 _TABLE, _OFFICE, _TEXT = (f"{{urn:oasis:names:tc:opendocument:xmlns:{n}:1.0}}" for n in ("table", "office", "text"))
-_KIND, _COVERED, _ROW = f"{_OFFICE}value-type", f"{_TABLE}covered-table-cell", f"{_TABLE}table-row"
+_KIND, _CURRENCY = f"{_OFFICE}value-type", f"{_OFFICE}currency"
+_COVERED, _ROW = f"{_TABLE}covered-table-cell", f"{_TABLE}table-row"
 _CELLS = frozenset({f"{_TABLE}table-cell", _COVERED})
 _TAGS = (_ROW, f"{_OFFICE}body", *(f"{_TABLE}{name}" for name in ("table", "table-column", "shapes")))
 _TIME = re.compile(r"PT(\d+)H(\d+)M([\d.,]+)S")
@@ -99,8 +100,9 @@ def _value(cell: Any, text: str) -> str:
     stored = cell.get(f"{_OFFICE}value" if kind in _NUMBERS else f"{_OFFICE}{kind}-value", "")
     if kind == "string" or not stored or text.startswith(("#", "Err:")):
         return text or " ".join(stored.split())
+    unit = PERCENT if kind == "percentage" else ("", f" {cell.get(_CURRENCY)}") if cell.get(_CURRENCY) else ("", "")
     try:
-        stored = written(float(stored)) if kind in _NUMBERS else stored
+        stored = measured(float(stored), unit) if kind in _NUMBERS else stored
     except ValueError:
         return text
     time = _TIME.fullmatch(stored)

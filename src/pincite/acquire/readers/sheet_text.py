@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -15,6 +16,13 @@ RESAVE = "Open it in the program that made it, save it again, and add that."
 FIX = "Save the part that matters as a file of its own, or as CSV."
 Line = tuple[int, bool, list[str], set[int]]
 """A row: its number, whether it is seen, its cells, and places in them of what cannot be seen though the row can."""
+Unit = tuple[str, str]
+"""What stands before a number and behind it: ("$", ""), ("", "%"), ("", " kg")."""
+PERCENT: Unit = ("", "%")
+_WORDS = r'((?:"[^"]*"|\\.|[_*].|\[[$A-Za-z][^\]]*\]|[^\w"\\\[#?.,;@])*)'
+_FORMAT = re.compile(rf"{_WORDS}[#0?](?:[#0?.,]*[#0?.])?{_WORDS}(?:;.*)?", re.DOTALL)  # neither scaled nor a date
+_WORD = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|[_*].|\[[^\]]*\]|([^-+()])', re.DOTALL)
+_MOST_WORDS = 20  # characters of a unit: more is a sentence
 
 
 def column_of(letters: str) -> int:
@@ -32,6 +40,21 @@ def letters_of(column: int) -> str:
         column, rest = divmod(column - 1, 26)
         text = chr(65 + rest) + text
     return text
+
+
+def unit_of(code: str) -> Unit:
+    """Read what a number format like '#,##0.00 "kg"' puts around a positive number; ("", "") where it is nothing."""
+    found = _FORMAT.fullmatch(code)
+    before, behind = ("".join(map("".join, _WORD.findall(part))) for part in (found.groups() if found else ("", "")))
+    is_one = before.strip() + behind.strip() and len(before + behind) <= _MOST_WORDS
+    return (before.lstrip(), behind.rstrip()) if is_one else ("", "")
+
+
+def measured(value: float, unit: Unit) -> str:
+    """Write a number with its unit, the sign first: "-$5", "12.5%" for .125."""
+    before, behind = unit
+    size = written(abs(value) * 100 if "%" in before + behind else abs(value))
+    return f"{'-' * (value < 0)}{before}{size}{behind}"
 
 
 def written(value: Any) -> str:

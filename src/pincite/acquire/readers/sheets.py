@@ -3,18 +3,21 @@
 A page for each sheet, labelled with its name: the name as a heading, then a table for each run of rows without an
 empty one between ("| a | b |"), whose label is its range ("B2:D9"); then comments. A hidden sheet is furniture, and
 so are hidden rows, columns and cells of an XLSX sheet ("B2: value"). Numbers, dates and truth values are written in
-full ("1599.99", "2021-01-01", "TRUE"); formulas by their last value. Metadata: what the document states of itself,
-the names of hidden sheets and the number of hidden cells.
+full ("1599.99", "2021-01-01", "TRUE"), in XLSX and ODS with the unit of their format ("$1599.99", "12.5%", "3 kg");
+formulas by their last value. Metadata: what the document states of itself, the names of hidden sheets and the number
+of hidden cells.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from html import unescape
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pincite.acquire.package import Budget
@@ -22,7 +25,20 @@ from pincite.acquire.readers.base import one_line, stem
 from pincite.acquire.readers.dom import Piece, paged
 from pincite.acquire.readers.ods import read_sheets
 from pincite.acquire.readers.ooxml import OLE, Parts, chart_texts, lines_of, protected, relation_id
-from pincite.acquire.readers.sheet_text import CELLS, FIX, HIDDEN, RESAVE, Line, column_of, tables, written
+from pincite.acquire.readers.sheet_text import (
+    CELLS,
+    FIX,
+    HIDDEN,
+    PERCENT,
+    RESAVE,
+    Line,
+    Unit,
+    column_of,
+    measured,
+    tables,
+    unit_of,
+    written,
+)
 from pincite.acquire.readers.xml import attribute, child, children, descendants, number, parse_xml, text_of, value_of
 from pincite.errors import SourceTooLarge, SourceUndecodable
 from pincite.types import Reading, Scalar
@@ -41,6 +57,7 @@ _COLUMN_TAG = re.compile(rb'<(?:\w+:)?col\s([^<>]*?\bhidden="(?:1|true)"[^<>]*)>
 _RUNNING = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>([^<]*)<")
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|[A-Z])')  # what they say but text
 _FILEPASS = re.compile(rb"\x09\x08[\x08\x10]\x00\x00[\x05\x06]\x05\x00.{4,16}\x2f\x00[\x04\x06\x36\xc8]\x00", re.DOTALL)
+_first = itemgetter(0)
 _STYLED = re.compile(rb'<(?:\w+:)?c\s[^<>]*?\br="([A-Z]{1,3})(\d{1,7})"[^<>]*?\bs="(\d{1,6})"')
 
 
@@ -93,15 +110,30 @@ class _Survey(NamedTuple):
     cells: set[tuple[int, int]]  # row, column; white on white, or of a format that shows nothing
     errors: dict[int, dict[int, str]]  # row, column: "#N/A", which the library leaves out
     running: list[str]  # headers and footers of its pages, without the codes of their looks
+    units: dict[int, list[tuple[int, int, Unit]]]  # column: from row, to row, what stands around their numbers
 
     def hides(self, row: int, column: int) -> bool:
         """Tell whether a cell cannot be seen."""
         return row in self.rows or column in self.columns or (row, column) in self.cells
 
+    def measures(self, row: int, column: int, unit: Unit) -> None:
+        """Take the unit of a cell; the cells of a sheet come row by row, some twice."""
+        runs = self.units.setdefault(column, [])
+        if not runs or row > runs[-1][1]:
+            first = runs.pop()[0] if runs and runs[-1][1:] == (row - 1, unit) else row
+            runs.append((first, row, unit))
+
+    def units_in(self, row: int) -> Iterator[tuple[int, Unit]]:
+        """Give the columns of a row whose numbers have a unit."""
+        for column, runs in self.units.items():
+            at = bisect_right(runs, row, key=_first) - 1
+            if at >= 0 and row <= runs[at][1]:
+                yield column, runs[at][2]
+
 
 def _surveyed(parts: Parts, sheets: Iterable[str]) -> dict[str, _Survey]:
     """Look through the sheets; refuse a package that inflates to too much before anybody else opens it."""
-    styles = _blank_styles(parts)
+    styles = _styles(parts)
     found = {}
     for member in parts.package.members:
         chunks = parts.package.chunks(member)
@@ -113,9 +145,9 @@ def _surveyed(parts: Parts, sheets: Iterable[str]) -> dict[str, _Survey]:
     return found
 
 
-def _survey(chunks: Iterable[bytes], styles: set[bytes]) -> _Survey:
+def _survey(chunks: Iterable[bytes], styles: dict[bytes, Unit | None]) -> _Survey:
     """Look through a sheet; rows that a filter hides are only out of sight."""
-    found = _Survey(0, set(), set(), set(), {}, [])
+    found = _Survey(0, set(), set(), set(), {}, [], {})
     corners, marks, tail = (set[bytes](), set[bytes]()), set[bytes](), b""
     for part in chunks:
         seen, tail = tail + part, part[-_TAIL:]
@@ -129,7 +161,8 @@ def _survey(chunks: Iterable[bytes], styles: set[bytes]) -> _Survey:
             found.columns.update(range(ends[0], min(ends[-1], 16_384) + 1) if ends else ())
         for letters, row, style in _STYLED.findall(seen) if styles else ():
             if style in styles:
-                found.cells.add((int(row), column_of(letters.decode())))
+                place, unit = (int(row), column_of(letters.decode())), styles[style]
+                found.measures(*place, unit) if unit else found.cells.add(place)
         for letters, row, error in _ERROR.findall(seen) if b't="e"' in seen else ():
             found.errors.setdefault(int(row), {})[column_of(letters.decode())] = error.decode()
         running = _RUNNING.findall(seen) if b"er>" in seen else ()
@@ -182,6 +215,10 @@ def _lines(sheet: Any, left: int, survey: _Survey | None) -> Iterator[Line]:
         errors = survey.errors.get(row, {}) if survey else {}
         if values.count("") < len(values) or errors or not is_seen:
             cells = ["" if value == "" else written(value) for value in values]
+            for column, unit in survey.units_in(row) if survey and survey.units else ():
+                value = values[column - left] if 0 <= column - left < len(values) else ""
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    cells[column - left] = measured(value, unit)
             for column, text in errors.items():
                 cells[column - left : column - left + 1] = [text] if 0 <= column - left < len(cells) else []
             places = range(len(cells)) if survey and (survey.columns or survey.cells) else ()
@@ -191,21 +228,29 @@ def _lines(sheet: Any, left: int, survey: _Survey | None) -> Iterator[Line]:
 # --- what the library does not give: what cannot be seen, comments, and sheets with a cell in each corner
 
 
-def _blank_styles(parts: Parts) -> set[bytes]:
-    """Give the numbers of the styles of cells that show nothing: white without a fill, or the format ";;;"."""
+def _styles(parts: Parts) -> dict[bytes, Unit | None]:
+    """Give the numbers of styles of cells that say more than the value: its unit, or None where nothing is seen.
+
+    Nothing is seen of white without a fill, and in the format ";;;".
+    """
     root = parts.optional("xl/styles.xml")
     formats, fonts, fills, styles = (child(root, name) for name in ("numFmts", "fonts", "fills", "cellXfs"))
-    empty = {attribute(one, "numFmtId") for one in children(formats) if attribute(one, "formatCode").strip() == ";;;"}
+    codes = {attribute(one, "numFmtId"): attribute(one, "formatCode") for one in children(formats)}
+    units = {"9": PERCENT, "10": PERCENT} | {number: unit_of(code) for number, code in codes.items()}
     white = {str(n) for n, font in enumerate(children(fonts)) if _is_white(child(font, "color"))}
     bare = {
         str(n) for n, fill in enumerate(children(fills))
         if value_of(fill, "patternFill", name="patternType") in ("", "none") and child(fill, "gradientFill") is None
     }  # fmt: skip
-    return {
-        b"%d" % n for n, style in enumerate(children(styles))
-        if attribute(style, "numFmtId") in empty
-        or (attribute(style, "fontId") in white and (attribute(style, "fillId") or "0") in bare)
-    }  # fmt: skip
+    found: dict[bytes, Unit | None] = {}
+    for n, style in enumerate(children(styles)):
+        shown = attribute(style, "numFmtId")
+        is_white = attribute(style, "fontId") in white and (attribute(style, "fillId") or "0") in bare
+        if is_white or codes.get(shown, "").strip() == ";;;":
+            found[b"%d" % n] = None
+        elif any(units.get(shown, "")):
+            found[b"%d" % n] = units[shown]
+    return found
 
 
 def _is_white(colour: Any) -> bool:
