@@ -148,14 +148,22 @@ def test_nothing_supported_leads_to_quotes(encoder):
 
 
 def test_small_models_show_only_what_is_supported_and_quotes_with_it(encoder):
-    answer = ask(generator=Scripted(GOOD + " Bananas are yellow.", name="tiny-135m"), encoder=encoder)
+    draft = "The keys and values of earlier tokens are in the KV cache. Bananas are yellow."
+    answer = ask(generator=Scripted(draft, name="tiny-135m"), encoder=encoder)
     assert answer.text.startswith(KV + " [1]")
-    assert answer.text.endswith("\n\nThe KV cache keeps the keys and values of earlier tokens. [1]")
+    assert answer.text.endswith("\n\nThe keys and values of earlier tokens are in the KV cache. [1]")
     assert answer.generator == "tiny-135m"
     assert "Bananas" not in answer.text
     assert any("Bananas" in finding.message for finding in answer.findings)
     assert {claim.verdict for claim in answer.claims} == {"supported"}
     check_contract(answer)
+
+
+def test_a_small_model_that_repeats_a_part_of_a_quote_adds_nothing(encoder):
+    for draft in (KV, GOOD, "the keys and values of earlier tokens!"):
+        answer = ask(generator=Scripted(draft, name="tiny-135m"), encoder=encoder)
+        assert (answer.text, answer.generator) == (KV + " [1]", "extractive")
+        assert not kinds(answer)
 
 
 @pytest.mark.parametrize(

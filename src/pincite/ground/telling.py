@@ -21,6 +21,7 @@ _SURE = 0.8  # support of a claim that a small model may add to the quotes; at t
 # Of what a quote says beyond the question; with .4, one answer in ten lacks what its quotes have, with .7 no fewer do.
 _SAID = 0.5
 _AHEAD = 24  # characters that must follow a sentence before it is complete: the next one's start, or citation markers
+_WORDS = re.compile(r"\w+(?:[.,']\w+)*|[^\w\s.,;:!?]")
 _ABSTAINS = re.compile(
     r"\b(passages?|documents?|context|text)\b.{0,40}\b(do(es)? not|don't|doesn't|cannot|no)\b.{0,40}"
     r"\b(say|answer|mention|contain|provide|information|specif\w+)",
@@ -186,9 +187,9 @@ class Telling:
 
 
 def _said_by(claim: str, quotes: Sequence[Sentence]) -> bool:
-    """Tell whether a claim repeats a quote word for word."""
-    words = claim.casefold().split()
-    return any(words == quote.text.casefold().split() for quote in quotes)
+    """Tell whether a claim repeats a quote, or a part of one, word for word."""
+    said = _WORDS.findall(claim.casefold())
+    return any(f" {' '.join(said)} " in f" {' '.join(_WORDS.findall(quote.text.casefold()))} " for quote in quotes)
 
 
 def _within(sentence: Sentence, items: Sequence[Evidence]) -> bool:
