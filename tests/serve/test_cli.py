@@ -404,7 +404,7 @@ def test_stale_sources_name_their_version_and_the_library_has_none(capsys):
         (["keys", "add", "anna", "bob"], ("`pincite keys` does not take bob.", "pincite keys --help")),
         (["models", "path"], ("takes another number of names", "pincite models")),
         ([], ("required: COMMAND", "pincite --help")),
-        (["ask", "./notes"], ("./notes is a path, and there is no question.", "the question last")),
+        (["ask", "./notes", "./notes"], ("./notes is a path, and there is no question.", "the question last")),
         (["search", "What is it?", "./notes"], ("./notes is a path", "the question last")),
         (["ask", "./notes", "What", "is", "it?"], ("There is no ", "in quotes")),
         (["add", ""], ("A path is empty.", "'.' is the folder that you are in.")),

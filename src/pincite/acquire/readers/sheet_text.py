@@ -26,9 +26,9 @@ _MOST_WORDS = 20  # characters of a unit: more is a sentence
 
 
 def column_of(letters: str) -> int:
-    """Give the number of a column, from 1."""
+    """Give the number of a column, from 1; no sheet names one by more than three letters."""
     value = 0
-    for letter in letters:
+    for letter in letters[:3]:
         value = 26 * value + ord(letter) - 64
     return value
 

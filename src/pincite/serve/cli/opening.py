@@ -96,9 +96,9 @@ def search_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def paths_and_question(words: list[str]) -> tuple[list[str], str]:
-    """Take apart ``[PATH...] QUESTION``; a path where the question should be is a UsageError."""
+    """Take apart ``[PATH...] QUESTION``; a path behind paths, where the question should be, is a UsageError."""
     *paths, question = words
-    if os.path.lexists(question) and (os.sep in question or "." in question):
+    if paths and os.path.lexists(question) and (os.sep in question or "." in question):
         raise UsageError(f"{question} is a path, and there is no question.", fix=QUESTION_LAST)
     return paths, question
 
