@@ -103,6 +103,7 @@ def test_a_document_that_was_never_taken_in_has_a_reason(
     assert "nothing by this name" in missing(library, "note:never")
     assert "Neither the disk nor the library" in missing(library, folder / "none.md")
     (tmp_path / "aside.md").write_text("x y z")
+    assert missing(library, tmp_path / "aside.md") == missing(library, tmp_path / "none.md"), "the disk is not asked"
     assert "never added" in missing(library, tmp_path / "aside.md")
     (folder / "left-out.md").write_text("x y z")
     assert "left out" in missing(library, folder / "left-out.md")

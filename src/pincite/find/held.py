@@ -96,17 +96,17 @@ def _never_taken_in(base: Why, store: Store) -> Why:
     """Say why the catalogue does not have a document."""
     missing = replace(base, stage="document_missing", fix="Add it: pincite add PATH.")
     followed = roots(store)
-    # The disk is no answer to who does not see what is followed.
+    # The disk is no answer to who does not see what is followed, and elsewhere to nobody.
     if not base.uri.startswith("file:///") or not followed:
         return replace(missing, reason="The library holds nothing by this name.")
     path = path_of(base.uri)
-    if not os.path.lexists(path):
-        reason = "Neither the disk nor the library has this file."
-        return replace(missing, reason=reason, fix="Check the path; `pincite list` shows what the library holds.")
     above = [root for root in followed if root.path == path or root.path in path.parents]
     if not above:
         reason = "It was never added, or it was removed from the library."
         return replace(missing, reason=reason, fix=f"Add it: pincite add {shown(path)}")
+    if not os.path.lexists(path):
+        reason = "Neither the disk nor the library has this file."
+        return replace(missing, reason=reason, fix="Check the path; `pincite list` shows what the library holds.")
     reason, fix = _passed_over(max(above, key=lambda root: len(root.path.parts)), base.uri)
     return replace(missing, reason=reason, fix=fix or f"Add it by name: pincite add {shown(path)}")
 
