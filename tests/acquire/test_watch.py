@@ -32,6 +32,8 @@ def test_changes_are_told_and_what_is_passed_over_is_not(tmp_path, poll):
     (tmp_path / ".git").mkdir()
     wanted = tmp_path / "a.md"
     scribbler = Scribbler(tmp_path / "notes.pincite/db", tmp_path / ".git/index", tmp_path / ".hidden", wanted)
+    for path in scribbler.paths:  # what is new changes its folder too
+        path.write_text("")
     stop = threading.Event()
     scribbler.start()
     seen: set[Path] = set()

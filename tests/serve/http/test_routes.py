@@ -28,7 +28,8 @@ def own(shape: object) -> dict:
 
 def plain(shape: dict) -> dict:
     """Leave out what depends on the moment: times, and how old a look at the disk is."""
-    return {key: value for key, value in shape.items() if key not in ("trace", "stale")}
+    left = {key: value for key, value in shape.items() if key not in ("trace", "stale")}
+    return left | {"findings": [finding for finding in shape.get("findings", ()) if finding["kind"] != "stale"]}
 
 
 def test_a_search_is_that_of_the_library(client: httpx.Client, library: Library) -> None:
@@ -91,7 +92,7 @@ def test_a_malformed_body_is_refused_in_the_one_form(client: httpx.Client, path:
 def test_a_check_is_that_of_the_library(client: httpx.Client, library: Library) -> None:
     text = "The oven is heated to 250 degrees. The oven is heated to 900 degrees."
     checked = client.post("/v1/check", json={"text": text}).json()
-    assert checked == own(shapes.check_json(text, library.check(text)))
+    assert plain(checked) == plain(own(shapes.check_json(text, library.check(text))))
     assert checked["claims"][0]["verdict"] == "supported"
     assert client.post("/v1/check", json={"text": "\n"}).json()["claims"] == []
 

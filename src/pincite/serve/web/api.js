@@ -112,8 +112,10 @@ const sender = (method) => async (path, value = {}, signal = undefined) => {
   return text ? JSON.parse(text) : null;
 };
 
-/** Send JSON; each gives JSON, or null when there is no body. */
-export const [post, put, del] = ["POST", "PUT", "DELETE"].map(sender);
+// Each sends JSON, and gives JSON, or null when there is no body.
+export const post = sender("POST");
+export const put = sender("PUT");
+export const del = sender("DELETE");
 
 /** GET bytes: an image, an original. @param {string} path @param {AbortSignal} [signal] */
 export async function blob(path, signal = undefined) {
