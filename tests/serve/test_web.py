@@ -17,7 +17,7 @@ MARKUP = re.compile(
     r"|\beval\(|new Function|javascript:|set(?:Timeout|Interval)\(\s*[\"'`]"
 )
 FUNCTION = re.compile(
-    r"^( {0,2})(?:export )?(?:async )?(?:function\*? \w+|(?!if|for|while|switch|catch)\w+)\(.*$", re.M
+    r"^( {0,2})(?:export )?(?:async )?(?:function\*? \w+|(?!if|for|while|switch|catch)\w+)\((?:.*\{)?$", re.M
 )
 
 
