@@ -17,7 +17,6 @@ import asyncio
 import json
 import os
 import random
-import socket
 import subprocess
 import sys
 import tempfile
@@ -31,7 +30,7 @@ from peers import machine
 
 CLIENTS = (1, 8, 64)
 BARE = """
-import sys, uvicorn
+import socket, sys, uvicorn
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -40,8 +39,11 @@ async def answer(request):
     await request.body()
     return Response(body, media_type="application/json")
 app = Starlette(routes=[Route("/v1/search", answer, methods=["POST"])])
-config = uvicorn.Config(app, port=int(sys.argv[2]), log_config=None)
-uvicorn.Server(config).run()
+listening = socket.socket()
+listening.bind(("127.0.0.1", 0))
+listening.listen(128)
+print(listening.getsockname()[1], flush=True)
+uvicorn.Server(uvicorn.Config(app, log_config=None)).run(sockets=[listening])
 """
 
 
@@ -135,15 +137,11 @@ def served(library):
 
 
 @contextmanager
-def bare(size, port):
-    """Run a route that does nothing and answers as many bytes."""
-    process = subprocess.Popen([sys.executable, "-c", BARE, str(size), str(port)])
+def bare(size):
+    """Run a route that does nothing and answers as many bytes; give its port."""
+    process = subprocess.Popen([sys.executable, "-c", BARE, str(size)], stdout=subprocess.PIPE, text=True)
     try:
-        for _ in range(200):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.05)
-        yield port
+        yield int(process.stdout.readline())
     finally:
         process.terminate()
         process.wait(20)
@@ -341,7 +339,7 @@ def main():
             loads(port, questions, 0.3)
             result["idle"] = loads(port, questions, seconds)
             size = result["idle"]["search"][0]["bytes"]
-            with bare(size, port + 1 if port < 65_000 else port - 1) as other:
+            with bare(size) as other:
                 bodies = [json.dumps({"question": question}).encode() for question in questions]
                 result["bare"] = [
                     asyncio.run(load(other, "/v1/search", bodies, clients, seconds)) for clients in CLIENTS
