@@ -39,7 +39,7 @@ async def answer(request):
     await request.body()
     return Response(body, media_type="application/json")
 app = Starlette(routes=[Route("/v1/search", answer, methods=["POST"])])
-listening = socket.socket()
+listening = socket.socket(proto=socket.IPPROTO_TCP)  # for others asyncio delays what is small
 listening.bind(("127.0.0.1", 0))
 listening.listen(128)
 print(listening.getsockname()[1], flush=True)
