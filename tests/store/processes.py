@@ -244,7 +244,8 @@ def crowd_writer(library: Path, seconds: float, name: int) -> Callable[[int], No
         store, end, number = opened(library), time.monotonic() + seconds, 0
         while time.monotonic() < end:
             put(store, f"file:///{name}/{number}.md", [f"document w{name}n{number} {part}" for part in range(3)])
-            put(store, "file:///shared.md", [f"shared w{name}n{number}", "always"])
+            # In words of its own: it may change between a search and the reading of what was found.
+            put(store, "file:///shared.md", [f"shared s{name}n{number}", "always"])
             number += 1
             if number % 20 == 0:
                 store.flush()
